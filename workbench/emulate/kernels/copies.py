@@ -28,8 +28,8 @@ from workbench.ir import BufferStore, WaitGroup
 class Copy:
     """A copy of `values` to where `at` says, in the lanes of `mask`.
 
-    `key` names the execution (None: it is like no other), `sources` where the kernel writes what is
-    read: in the lanes of a mask. It began in `turn` of the serial loops, and is of the thread's
+    `key` names the execution (None: it is like no other), `source` where it reads what the kernel
+    writes, and in which lanes. It began in `turn` of the serial loops, and is of the thread's
     `group`; `committed` counts groups since then, one number or one for each lane.
     """
 
@@ -40,7 +40,7 @@ class Copy:
     values: Any
     turn: str
     group: int
-    sources: tuple[tuple[Map, Running], ...] = ()
+    source: tuple[Map, Running] | None = None
     committed: Any = 0
 
     @property
@@ -83,7 +83,8 @@ class UnderWay:
     def touching(self, at: Map, *, source: bool) -> Iterator[tuple[Copy, Map, Running]]:
         """The copies whose cells, or sources, may be among those of `at`: where, in which lanes."""
         for copy in self.copies:
-            for place, lanes in copy.sources if source else ((copy.at, copy.running),):
-                same = place.storage is at.storage
-                if same and place.low <= at.high and at.low <= place.high:
-                    yield copy, place, lanes
+            place = copy.at if not source else copy.source and copy.source[0]
+            if place is None or place.storage is not at.storage:
+                continue
+            if place.low <= at.high and at.low <= place.high:
+                yield copy, place, copy.source[1] if source and copy.source else copy.running

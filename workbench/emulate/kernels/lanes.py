@@ -243,15 +243,15 @@ class Lanes(Expressions):
         if isinstance(source, Call):
             condition, source, _ = source.args
             reads = narrow(running, self.value(condition, env, running))
-        sources: tuple[tuple[Map, Running], ...] = ()
+        read = None
         if source.buffer in self.races.watches:  # the kernel writes it
-            sources = ((self._make_map(self.plan.access[source], reads), reads),)
+            read = self._make_map(self.plan.access[source], reads), reads
             values = np.array(values)
         at, key = self._approach(access, running)
         self._refuse_under_way(access, at, key, running)
         self.races.judge(access, at, key, running)
         turn, group = self._tell_turn(), self.under_way.groups + 1
-        copy = Copy(store, at, key, self.mask, values, turn, group, sources)
+        copy = Copy(store, at, key, self.mask, values, turn, group, read)
         self.under_way.copies.append(copy)
 
     def wait(self, wait: WaitGroup, mask: Mask | None) -> None:
@@ -268,7 +268,7 @@ class Lanes(Expressions):
 
     def _refuse_under_way(self, access: Access, at: Map, key: Any, mask: Running) -> None:
         """Raise where a lane touches a cell of a copy that is under way, or writes its source."""
-        if not self.under_way.copies:
+        if not self.under_way.copies or access.buffer.scope == "local":
             return
         for source in (False, True) if isinstance(access.site, BufferStore) else (False,):
             for copy, place, lanes in self.under_way.touching(at, source=source):
