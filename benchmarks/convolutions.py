@@ -85,17 +85,20 @@ def _fetch_by_two_axes(sch: Any, copy: Any) -> None:
     sch.vectorize(vector)
 
 
-def tiled(sch: wb.Schedule) -> wb.Schedule:
+def tiled(sch: wb.Schedule, *, ahead: bool = False) -> wb.Schedule:
     """Our best: tiles of 128 x 128, 32 channels deep, by 256 threads in a row.
 
     Each thread has 8 x 8 cells in strided groups of 4 x 4, a warp lies on 4 x 8 threads, and all
     copies move 4 floats at once. The window's positions are the inner loops: one after the other
-    they read nearly the same part of the picture, which stays in the L1 and L2 caches.
+    they read nearly the same part of the picture, which stays in the L1 and L2 caches. With
+    `ahead`, the next tiles are on their way to registers while these are used.
     """
     block = sch.get_block("B")
     B_local = sch.cache_write(block, 0, "local")
     A_shared, W_shared = (sch.cache_read(block, which, "shared") for which in (0, 1))
     A_local, W_local = (sch.cache_read(block, which, "local") for which in (0, 1))
+    shared = (A_shared, W_shared)
+    fetched = [sch.cache_read(copy, 0, "local") for copy in shared] if ahead else []
     sch.compute_inline(sch.get_block("Apad"))
 
     yy, xx, ff, nn, ry, rx, rc = sch.get_loops(block)
@@ -116,9 +119,12 @@ def tiled(sch: wb.Schedule) -> wb.Schedule:
     ):
         sch.bind(loop, axis)
     sch.reverse_compute_at(B_local, tx)
-    for copy, loop in ((A_local, rci), (W_local, rci), (A_shared, rx), (W_shared, rx)):
+    turn = sch.fuse(rco, ry, rx) if ahead else rx
+    for copy, loop in ((A_local, rci), (W_local, rci), *((copy, turn) for copy in shared)):
         sch.compute_at(copy, loop)
-    for copy in (A_shared, W_shared):
+    for copy in fetched:
+        sch.compute_at(copy, turn)
+    for copy in (*shared, *fetched):
         together = sch.fuse(*sch.get_loops(copy)[-2:])
         fetch, lane, vector = sch.split(together, factors=[None, 256, 4])
         sch.unroll(fetch)
@@ -127,7 +133,9 @@ def tiled(sch: wb.Schedule) -> wb.Schedule:
     sch.unroll(rci)
     for copy in (A_local, W_local, B_local):
         sch.vectorize(sch.get_loops(copy)[-1])
-    sch.decompose_reduction(block, rco)
+    sch.decompose_reduction(block, turn if ahead else rco)
+    if ahead:
+        sch.pipeline(turn, stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2])
     return sch
 
 

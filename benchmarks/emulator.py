@@ -110,7 +110,7 @@ def _blocked(sch: wb.Schedule, tile_k: int) -> tuple:
 
 def copied_ahead() -> PrimFunc:
     """Tiles that are copied asynchronously, two turns ahead."""
-    return strided(wb.Schedule(matmul(SIZE)), ahead=2).func
+    return strided(wb.Schedule(matmul(SIZE)), copied=2).func
 
 
 SCHEDULES: dict[str, tuple[Callable[[], PrimFunc], float, int]] = {  # seconds and MiB to reach

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -28,8 +29,9 @@ from workbench.runtime import Timing, recorded
 from workbench.runtime.gpu import clocks
 from workbench.runtime.sampling import sample_until_steady
 
+fetched_ahead = partial(tiled, ahead=True)
 NAMES = ("A", "W", "B")
-MOST, LEAST = 1.01, 1.25  # of TVM's time by the same steps; times faster by our best
+MOST, LEAST = 1.01, 1.38  # of TVM's time by the same steps; times faster by our best
 
 
 def job() -> Job:
@@ -54,7 +56,7 @@ def run_convolutions(results: Results, runs: list[recorded.Run]) -> list[Results
     source = [
         *(
             (name, wb.Schedule(steps(wb.Schedule(convolution())).func))
-            for name, steps in (("tutorial", tutorial), ("tiled", tiled))
+            for name, steps in (("tutorial", tutorial), ("tiled", tiled), ("ahead", fetched_ahead))
         ),
         ("lesson 6", lesson_large()),
     ]
@@ -67,7 +69,7 @@ def beside_tvm() -> list[Results]:
     """The tutorial's steps, and our best, beside TVM's text of the tutorial's steps."""
     work, theirs = job(), tvm_text("convolution")
     rows = []
-    for name, steps in (("the tutorial's steps", tutorial), ("our best", tiled)):
+    for name, steps in (("the tutorial's steps", tutorial), ("our best", fetched_ahead)):
         ours = our_text(wb.build(steps(wb.Schedule(convolution()))))
         rows.append({"name": name} | beside({"ours": ours, "TVM's": theirs}, NAMES, work))
     same, best = rows

@@ -122,20 +122,24 @@ def _fetch_together(sch: Any, block: Any, nthread: int, read_idx: int, read_loc:
     sch.bind(tx, "threadIdx.x")
 
 
-def strided(sch: wb.Schedule, ahead: int = 0) -> wb.Schedule:
-    """Tiles of 64 x 128 by 128 threads, each 8 x 8 cells in strided groups of 4 x 4.
+def strided(
+    sch: wb.Schedule, rows: int = 64, *, ahead: bool = False, copied: int = 0
+) -> wb.Schedule:
+    """Tiles of `rows` x 128 by two threads a row, each 8 x 8 cells in strided groups of 4 x 4.
 
     A warp lies on 4 x 8 of them, so its reads of shared memory meet no bank twice; A is kept by
-    columns in shared memory, its rows padded, and comes there through registers, 4 floats a load;
-    or, as B, by asynchronous copies, of one float each, so many turns `ahead`.
+    columns in shared memory, its rows padded, and comes there through registers, 4 floats a load.
+    With `ahead`, the next tiles are on their way to registers while these are used, and shared
+    memory has two copies of each: one barrier a turn. With `copied`, they are copied
+    asynchronously, A float by float, so many turns ahead.
     """
     block = sch.get_block("C")
     C_local = sch.cache_write(block, 0, "local")
     A_shared, B_shared = (sch.cache_read(block, which, "shared") for which in (0, 1))
     A_local, B_local = (sch.cache_read(block, which, "local") for which in (0, 1))
-    A_fetched = None if ahead else sch.cache_read(A_shared, 0, "local")
+    A_fetched = None if copied else sch.cache_read(A_shared, 0, "local")
     i, j, k = sch.get_loops(block)
-    i0, i_virtual, i_warp, i_lane, i_cell = sch.split(i, factors=[None, 2, 2, 4, 4])
+    i0, i_virtual, i_warp, i_lane, i_cell = sch.split(i, factors=[None, 2, rows // 32, 4, 4])
     j0, j_virtual, j_warp, j_lane, j_cell = sch.split(j, factors=[None, 2, 2, 8, 4])
     k0, k1 = sch.split(k, factors=[None, 16])
     virtual = (i_virtual, j_virtual)
@@ -151,28 +155,36 @@ def strided(sch: wb.Schedule, ahead: int = 0) -> wb.Schedule:
         sch.compute_at(copy, k1)
     for copy in (B_shared, A_shared):
         sch.compute_at(copy, k0)
-    fetch, lane, vector = _by_all_threads(sch, B_shared)
-    sch.unroll(fetch)
+    fetched = [A_fetched]
+    if ahead:
+        fetched.append(sch.cache_read(B_shared, 0, "local"))
+        for copy in fetched:
+            sch.compute_at(copy, k0)
+            sch.vectorize(_by_all_threads(sch, copy, rows * 2)[2])
+    vector = _by_all_threads(sch, B_shared, rows * 2)[2]
     sch.vectorize(vector)
-    fetch, lane, vector = _by_all_threads(sch, A_shared)
-    if A_fetched:
+    _, lane, vector = _by_all_threads(sch, A_shared, rows * 2)
+    if A_fetched and not ahead:
         sch.compute_at(A_fetched, lane)
-    sch.unroll(fetch)
+        sch.vectorize(sch.get_loops(A_fetched)[-1])
     sch.unroll(vector)
     sch.transform_layout(A_shared, ("write", 0), "lambda i, k: (k, i)")
     sch.storage_align(A_shared, 0, axis=0, factor=32, offset=4)
     sch.unroll(k1)
-    for copy in (A_fetched, A_local, B_local, C_local):
-        if copy:
-            sch.vectorize(sch.get_loops(copy)[-1])
+    for copy in (A_local, B_local, C_local):
+        sch.vectorize(sch.get_loops(copy)[-1])
     sch.decompose_reduction(block, k0)
-    if ahead:
-        sch.pipeline(k0, stages=[0, 0, ahead], async_stages=[0])
+    if ahead:  # B into registers, B on, A into registers, A on, the work
+        two = {"A_shared": 2, "B_shared": 2}
+        sch.pipeline(k0, stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies=two)
+    if copied:
+        sch.pipeline(k0, stages=[0, 0, copied], async_stages=[0])
     return sch
 
 
-def _by_all_threads(sch: wb.Schedule, copy: Any) -> list[Any]:
-    loops = sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), factors=[None, 128, 4])
+def _by_all_threads(sch: wb.Schedule, copy: Any, threads: int) -> list[Any]:
+    loops = sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), factors=[None, threads, 4])
+    sch.unroll(loops[0])
     sch.bind(loops[1], "threadIdx.x")
     return loops
 

@@ -490,7 +490,7 @@ def test_the_text_names_what_it_does():
 
 
 def test_a_long_copy_goes_on_in_a_second_line():
-    sch = strided(wb.Schedule(matmul(256)), ahead=2)
+    sch = strided(wb.Schedule(matmul(256)), copied=2)
     lines = wb.build(sch, target=H100).source.splitlines()
     (first,) = (k for k, line in enumerate(lines) if "cp_async_16(&B_shared[k_0 % 3" in line)
     assert lines[first].endswith("],") and lines[first + 1].lstrip().startswith("&B[k_0 * ")

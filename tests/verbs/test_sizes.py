@@ -274,3 +274,14 @@ def test_a_loop_that_may_touch_everything_is_not_parallel(index):
     text = GRID.format(i="n", j="n").replace("= 1.0", f"= C[{index}, vj] + C[vi, 0]")
     with pytest.raises(wb.ScheduleError, match="may write"):
         wb.Schedule(program(text)).parallel("i")
+
+
+def test_a_nest_of_any_number_of_turns_is_not_written_out():
+    """The maker runs in one of two turns, and a nest like its own would need the number n."""
+    sch = wb.Schedule(read("two stages"))
+    outer, _ = sch.split(sch.add_unit_loop("D"), factors=[None, 2])
+    sch.reorder(*sch.get_loops("D")[1:], sch.get_loops("D")[0])
+    with pytest.raises(wb.ScheduleError, match="would read D too early"):
+        sch.reverse_compute_at("C", sch.get_loops("D")[1])
+    sch.reverse_compute_at("C", outer)
+    assert "for ax0 in range(n)" in script.show(sch.func)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench import arith
 from workbench.access.iterations import apart, feeds
-from workbench.access.units import Unit, units
+from workbench.access.units import Unit, opened, units
 from workbench.check.conflict import Doers, doers_on, refuse_conflict
 from workbench.check.exchange import exchange_bytes, shared_out
 from workbench.check.finding import Finding
@@ -25,7 +25,7 @@ from workbench.check.pipelines import spare_copies, written_out
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
 from workbench.diag import Refusal
-from workbench.ir import Buffer, For, Node, PrimFunc, once
+from workbench.ir import Buffer, BufferStore, For, Node, PrimFunc, once
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -249,9 +249,7 @@ def _shared_by(buffer: Buffer) -> tuple[str, ...]:
 def _repeated_updates(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
     """Updates of memory that threads or blocks share, done by all of them."""
     for unit in nest.units:
-        if not unit.accumulates:
-            continue
-        for buffer in unit.writes:
+        for buffer in unit.writes if unit.accumulates else _updated_inside(unit):
             for kind in _shared_by(buffer):
                 sharing, repeats = nest.doers(unit, kind)
                 idle = [loop for loop in sharing if loop.loop_var not in unit.used]
@@ -260,6 +258,16 @@ def _repeated_updates(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
                 if repeats > 1:
                     told = any(arith.by_sizes(loop.extent) for loop in nest.bound)
                     yield _repeated(func, unit, buffer, kind, 0 if told else repeats, idle)
+
+
+def _updated_inside(unit: Unit) -> Iterator[Buffer]:
+    """The buffers of which statements of a block update cells, whatever it declares."""
+    for part in opened(unit):
+        store = part.stmt
+        if isinstance(store, BufferStore):
+            cells = [load.indices for load in part.loads if load.buffer is store.buffer]
+            if any(all(map(arith.equal, cell, store.indices)) for cell in cells):
+                yield store.buffer
 
 
 def _repeated(
@@ -289,6 +297,8 @@ def _shared_out(func: PrimFunc, unit: Unit, buffer: Buffer, axis: str, idle: lis
     if idle:
         name = idle[0].loop_var.name
         return f"do not bind `{name}` to {axis}: it tells no cell of {buffer.name}"
+    if buffer not in unit.writes:
+        return f'allocate {buffer.name} in "local" memory, where each thread has its own'
     number = list(dict.fromkeys(r.buffer for r in unit.block.writes)).index(buffer)
     call = f'({string(unit.name)}, {number}, "local")'
     if buffer not in func.params:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from workbench import arith
 from workbench.access.counters import counted, one_to_one, untangled, variables
 from workbench.access.units import Unit, writes_apart
-from workbench.arith import Bounds
+from workbench.arith import Bounds, SizedEnds
 from workbench.ir import (
     BinOp,
     Block,
@@ -110,6 +110,8 @@ def _nest_like(
     inside, summed = loops_between(where, loop, maker), moved_by(maker, "reduce")
     loops = arith.loop_bounds(one for one in inside if one.loop_var not in summed)
     own = {var: axis(var, *loops[var]) for var in loops}
+    if any(isinstance(ends, SizedEnds) for ends in (*loops.values(), *free.values())):
+        return None  # a nest is written for so many turns
     fixed = fixed_values(site, loop)
     values = {v: fixed[v] if v in fixed else axis(v, *free[v]) for v in free}
     dom = {**bounds_at(where, loop.body), **{v: (0, n - 1) for v, n in sizes.items()}}
