@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.large_jobs import Job
 from benchmarks.steps import Results
+from workbench.lower.shared_memory import dynamic_shared
 from workbench.runtime import Built
 from workbench.runtime.gpu import between_events, graph_sample, runs_per_sample
 
@@ -29,6 +30,7 @@ class Text:
     source: str
     grid: tuple[int, ...]
     block: tuple[int, ...]
+    shared: int = 0  # bytes that it asks for
 
     def parameters(self) -> list[str]:
         """Its buffers in the order in which the kernel takes them, which TVM changes."""
@@ -38,7 +40,7 @@ class Text:
 
 def our_text(built: Built) -> Text:
     """The kernel of a program that has one."""
-    return Text(built.source, built.grid, built.block)
+    return Text(built.source, built.grid, built.block, dynamic_shared(built.kernels[0])[1])
 
 
 def tvm_text(name: str) -> Text:
@@ -80,7 +82,10 @@ def compiled(text: Text) -> Any:
     import cupy
 
     module = cupy.RawModule(code=text.source, options=("-std=c++17",))
-    return module.get_function("main_kernel")
+    function = module.get_function("main_kernel")
+    if text.shared:
+        function.max_dynamic_shared_size_bytes = text.shared
+    return function
 
 
 def launched(
@@ -88,7 +93,7 @@ def launched(
 ) -> Callable[[], None]:
     """One launch of the kernel on `arrays`, which stand in the order of `names`."""
     ordered = tuple(arrays[names.index(name)] for name in text.parameters())
-    return lambda: function(text.grid, text.block, ordered)
+    return lambda: function(text.grid, text.block, ordered, shared_mem=text.shared)
 
 
 def by_turns(samples: dict[str, Callable[[], float]]) -> Results:

@@ -123,20 +123,21 @@ def _fetch_together(sch: Any, block: Any, nthread: int, read_idx: int, read_loc:
 
 
 def strided(
-    sch: wb.Schedule, rows: int = 64, *, ahead: bool = False, copies: int = 2
+    sch: wb.Schedule, rows: int = 64, *, ahead: bool = False, copies: int = 2, copied: int = 0
 ) -> wb.Schedule:
     """Tiles of `rows` x 128 by two threads a row, each 8 x 8 cells in strided groups of 4 x 4.
 
     A warp lies on 4 x 8 of them, so its reads of shared memory meet no bank twice; A is kept by
     columns in shared memory, its rows padded, and comes there through registers, 4 floats a load.
     With `ahead`, the next tiles are on their way to registers while these are used, and shared
-    memory has `copies` of each: with two or more, one barrier a turn.
+    memory has `copies` of each: with two or more, one barrier a turn. With `copied`, they are
+    copied asynchronously, A float by float, so many turns ahead.
     """
     block = sch.get_block("C")
     C_local = sch.cache_write(block, 0, "local")
     A_shared, B_shared = (sch.cache_read(block, which, "shared") for which in (0, 1))
     A_local, B_local = (sch.cache_read(block, which, "local") for which in (0, 1))
-    A_fetched = sch.cache_read(A_shared, 0, "local")
+    A_fetched = None if copied else sch.cache_read(A_shared, 0, "local")
     i, j, k = sch.get_loops(block)
     i0, i_virtual, i_warp, i_lane, i_cell = sch.split(i, factors=[None, 2, rows // 32, 4, 4])
     j0, j_virtual, j_warp, j_lane, j_cell = sch.split(j, factors=[None, 2, 2, 8, 4])
@@ -163,7 +164,7 @@ def strided(
     vector = _by_all_threads(sch, B_shared, rows * 2)[2]
     sch.vectorize(vector)
     _, lane, vector = _by_all_threads(sch, A_shared, rows * 2)
-    if not ahead:
+    if A_fetched and not ahead:
         sch.compute_at(A_fetched, lane)
         sch.vectorize(sch.get_loops(A_fetched)[-1])
     sch.unroll(vector)
@@ -176,6 +177,8 @@ def strided(
     if ahead:  # B into registers, B on, A into registers, A on, the work
         both = {"A_shared": copies, "B_shared": copies}
         sch.pipeline(k0, stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies=both)
+    if copied:
+        sch.pipeline(k0, stages=[0, 0, copied], async_stages=[0])
     return sch
 
 

@@ -13,12 +13,14 @@ import pytest
 from workbench import emulate, lower, script, target
 from workbench.emulate import EmulationError
 from workbench.ir import (
+    CP_ASYNC,
     SHUFFLE,
     Barrier,
     Buffer,
     BufferLoad,
     BufferStore,
     Call,
+    CommitGroup,
     Expr,
     For,
     IfThenElse,
@@ -27,6 +29,7 @@ from workbench.ir import (
     Ramp,
     Stmt,
     Var,
+    WaitGroup,
     as_expr,
     binary,
     const,
@@ -134,6 +137,8 @@ def evaluated(text: str, *args: np.ndarray) -> Callable[[], object]:
 SQUARE = np.zeros((4, 4), "float32")
 FETCH = put(S, tx, A[here])
 USE = put(C, here, S[7 - tx])
+COPIED, DONE = put(S, tx, Call(CP_ASYNC, (A[here],), "float32")), CommitGroup()
+OTHERS = put(C, here, S[3 - tx])
 SHUFFLED = put(C, here, Call(SHUFFLE, (L[0], const(1, "int32"), const(4, "int32")), "float32"))
 
 CASES: dict[str, Callable[[], object]] = {
@@ -161,6 +166,15 @@ CASES: dict[str, Callable[[], object]] = {
     "a block reads what another writes": launch(put(C, here, A[here]), put(C, here, C[7 - here])),
     "part of a block at a barrier": launch(
         FETCH, IfThenElse(binary("<", tx, const(3, "int32")), Barrier())
+    ),
+    "a copy is read before the wait": launch(COPIED, DONE, Barrier(), OTHERS),
+    "a wait leaves the copy": launch(COPIED, DONE, WaitGroup(1), Barrier(), OTHERS),
+    "a copy is in no group": launch(COPIED, WaitGroup(0), Barrier(), OTHERS),
+    "a copy of another thread, no barrier": launch(COPIED, DONE, WaitGroup(0), OTHERS),
+    "a second copy into a cell": launch(loop(i, 2, seq(COPIED, DONE))),
+    "a copy into what is read": launch(FETCH, Barrier(), OTHERS, COPIED),
+    "a write to what is copied": launch(
+        put(S, tx, Call(CP_ASYNC, (C[here],), "float32")), DONE, put(C, here, 0.0)
     ),
     "division by zero": launch(put(N, here, binary("//", here, N[here]))),
     "evaluate, index": evaluated(COPY.format(index="vj + 1"), SQUARE, SQUARE.copy()),

@@ -9,9 +9,9 @@ ROOT = Path(__file__).parents[2] / "workbench/emulate"
 ROOM = "workbench.emulate."
 ORDER = (
     "errors", "numbers", "arrays", "sizes", "expressions", "memory", "compare",
-    "kernels.affine", "kernels.loops", "kernels.plan", "kernels.maps", "kernels.shadow",
-    "kernels.report", "kernels.record", "kernels.launch", "kernels.races", "kernels.lanes",
-    "kernels.machine", "kernels.need", "kernels.run",
+    "kernels.affine", "kernels.loops", "kernels.plan", "kernels.maps", "kernels.copies",
+    "kernels.shadow", "kernels.report", "kernels.record", "kernels.launch", "kernels.races",
+    "kernels.lanes", "kernels.machine", "kernels.need", "kernels.run",
     "programs.order", "programs.large", "programs.cells", "programs.evaluate", "sample",
 )  # fmt: skip
 

@@ -132,7 +132,12 @@ def test_memory_of_the_window_sum():
         "each block keeps 520 bytes in shared memory."
     )
     level = shared.levels[1]
-    assert (level.scope, level.owner, level.used, level.capacity) == ("shared", "block", 520, 49152)
+    assert (level.scope, level.owner, level.used, level.capacity) == (
+        "shared",
+        "block",
+        520,
+        227 << 10,
+    )
     assert [(f.source, f.target, f.count, f.bytes) for f in shared.flows] == [
         ("A", "A_shared", 1040, 4160),
         ("A_shared", "B", 3072, 12288),

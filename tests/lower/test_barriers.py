@@ -54,6 +54,23 @@ def test_reading_what_others_fetched_needs_one():
     assert barriers(window_steps()["cooperative"]) == 1
 
 
+def test_a_loop_that_never_runs_proves_nothing_of_what_is_beside_it():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((2, 8), "int32"), B: T.Buffer((2, 8), "int32")):
+    S = T.alloc_buffer((8,), "int32", scope="shared")
+    for j in range(2):
+        for i in range(T.max(j - 2, 0)):
+            for t in T.thread_binding(8, thread="threadIdx.x"):
+                B[i, t] = A[i, t]
+        for t in T.thread_binding(8, thread="threadIdx.x"):
+            S[t] = A[j, t]
+        for t in T.thread_binding(8, thread="threadIdx.x"):
+            B[j, t] = S[7 - t]
+""")
+    assert barriers(func) == 2
+
+
 def test_a_tile_that_is_fetched_again_needs_two():
     assert barriers(blocked_matmul()) == 2
 

@@ -17,7 +17,7 @@ import numpy as np
 from tests.support import tools
 from workbench import target
 from workbench.codegen import LANGUAGES, source
-from workbench.ir import SHUFFLE, Barrier, Buffer, Call, Kernel, dtypes, walk
+from workbench.ir import CP_ASYNC, SHUFFLE, Barrier, Buffer, Call, Kernel, WaitGroup, dtypes, walk
 from workbench.lower import Lowered
 from workbench.runtime.sized import AtSizes
 
@@ -167,7 +167,8 @@ def _program_text(
             "{" + ", ".join(map(str, size)) + "}" for size in (kernel.grid, kernel.block)
         )
         waits = any(
-            isinstance(node, Barrier) or (isinstance(node, Call) and node.op == SHUFFLE)
+            isinstance(node, Barrier | WaitGroup)
+            or (isinstance(node, Call) and node.op in (SHUFFLE, CP_ASYNC))
             for node in walk(kernel.body)
         )
         rows.append(f"  {{{grid}, {block}, {str(waits).lower()}, call_{k}}}")
@@ -179,6 +180,8 @@ def _as_cpp(text: str) -> str:
     """The text without what only a GPU's compiler takes and no macro can hide."""
     text = re.sub(r"^(#include|using) .*\n", "", text, flags=re.MULTILINE)
     text = text.replace('extern "C" ', "")
+    text = text.replace("extern __shared__", "__shared__").replace("[];", f"[{227 << 10}];")
+    text = re.sub(r"^(template .*|static .*)\{\n  asm volatile(.*\n)+?\}\n", "", text, flags=re.M)
     text = re.sub(r" \[\[[a-z_0-9()]+\]\]", "", text)  # Metal: where a parameter comes from
     text = re.sub(
         r"^(  (alignas\(\d+\) )?)threadgroup ", r"\1__shared__ ", text, flags=re.MULTILINE

@@ -18,6 +18,13 @@ namespace {
 const size_t PAGE = 4096, STACK = 1 << 18;
 const unsigned char UNWRITTEN = 0xff;  // NaN as a float, -1 as an integer
 
+struct Copy {
+  void* to;
+  const void* from;  // null: zeros
+  unsigned bytes;
+  unsigned groups;   // that its thread has committed since, its own among them
+};
+
 struct Fiber {
   ucontext_t context;
   char* stack;
@@ -26,6 +33,7 @@ struct Fiber {
   unsigned mask;     // of those for which it waits to exchange values with; 0: for none
   unsigned turn;     // how many values it has left so far
   char left[2][8];   // the last two of them: others may be one exchange behind
+  std::vector<Copy> copies;  // under way
 };
 ucontext_t scheduler;
 std::vector<Fiber> fibers;
@@ -83,6 +91,7 @@ void run_with_barriers(const Launch& launch, unsigned threads, bool backwards) {
     fiber.place = place_of(t, launch.block);
     fiber.done = fiber.at_barrier = false;
     fiber.mask = fiber.turn = 0;
+    fiber.copies.clear();
     makecontext(&fiber.context, thread_body, 0);
   }
   running = threads;
@@ -167,6 +176,26 @@ const void* exchange(unsigned mask, const void* value, unsigned bytes, unsigned 
   swapcontext(&current->context, &scheduler);
   threadIdx = current->place;
   return fibers[thread ^ bit].left[turn];
+}
+
+void begin_copy(void* to, const void* from, unsigned bytes, bool read) {
+  if ((size_t)to % bytes || (read && (size_t)from % bytes)) fail("a copy is not aligned");
+  memset(to, UNWRITTEN, bytes);
+  current->copies.push_back({to, read ? from : nullptr, bytes, 0});
+}
+
+void commit_copies() {
+  for (Copy& copy : current->copies) copy.groups++;
+}
+
+void wait_for_copies(unsigned count) {
+  std::vector<Copy> left;
+  for (Copy& copy : current->copies) {
+    if (copy.groups <= count) left.push_back(copy);
+    else if (copy.from) memcpy(copy.to, copy.from, copy.bytes);
+    else memset(copy.to, 0, copy.bytes);
+  }
+  current->copies = left;
 }
 
 int main(int argc, char** argv) {

@@ -19,6 +19,20 @@ template <typename T> T __shfl_xor_sync(unsigned mask, T value, int bit) {
   return other;
 }
 
+// Copies are made when the thread waits for their group; until then nobody knows what is there.
+void begin_copy(void* to, const void* from, unsigned bytes, bool read);
+void commit_copies();
+void wait_for_copies(unsigned count);
+#define CP_ASYNC(bytes)                                                                        \
+  inline void cp_async_##bytes(void* to, const void* from) { begin_copy(to, from, bytes, true); } \
+  inline void cp_async_##bytes##_or_0(void* to, const void* from, bool read) {                    \
+    begin_copy(to, from, bytes, read);                                                         \
+  }
+CP_ASYNC(4) CP_ASYNC(8) CP_ASYNC(16)
+#undef CP_ASYNC
+inline void cp_async_commit_group() { commit_copies(); }
+template <int count> void cp_async_wait_group() { wait_for_copies(count); }
+
 #define __global__ static
 #define __device__
 #define __forceinline__ inline

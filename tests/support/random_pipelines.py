@@ -70,3 +70,69 @@ def _write(rng: random.Random, k: int, buffer: str, size: int) -> list[str]:
         return [f"{buffer}[{cell}] = {buffer}[{cell}] + A[i]"]
     guard = f"if {rng.choice(GUARDS)}: " if rng.random() < 0.2 else ""
     return [f"{guard}{buffer}[{cell}] = O[{k}, i]"]
+
+
+LANES = ("t", "7 - t", "(t + 1) % 8", "(t * 3 + 2) % 8")
+TAILS = ("t < 5", "i % 2 == 0", "i < 3", "t + i < 9")
+
+
+def random_async_pipeline(rng: random.Random) -> PrimFunc:
+    """A loop of 0 to 9 turns over copies to shared memory, some of them in asynchronous stages.
+
+    Each of 8 threads copies what others read. A buffer is filled by one copy or by two, in part
+    with zeros, or by what is computed; what is read of it goes into O.
+    """
+    buffers = "XYZ"[: rng.randint(1, 3)]
+    turns, low, again = rng.randint(1, 9), rng.choice((0, 0, 2)), rng.random() < 0.4
+    end = f"{low} + j * {turns}" if again and rng.random() < 0.4 else low + turns
+    lines = [line for b in buffers for line in _fetch(rng, b)]
+    works = [_use(rng, k, buffers) for k in range(rng.randint(1, 2))]
+    lines = lines + works if rng.random() < 0.8 else [*works, *lines]
+    copies = [line.split("= ")[-1].startswith(("A[", "T.if")) for line in lines]
+    last = rng.randint(1, 3)
+    stages = [
+        rng.choice((0, 0, 1)) if ("O[" not in line) else rng.choice((last, last, 3))
+        for line in lines
+    ]
+    apart = {stage for stage in stages if rng.random() < 0.8}
+    apart -= {stage for stage, copy in zip(stages, copies, strict=True) if not copy}
+    count = len(lines)
+    order = rng.sample(range(count), count) if rng.random() < 0.5 else list(range(count))
+    notes = {"software_pipeline_stage": stages, "software_pipeline_order": order}
+    notes["software_pipeline_async_stages"] = sorted(apart)
+    if rng.random() < 0.4:
+        notes["software_pipeline_copies"] = {b: rng.randint(2, 4) for b in buffers}
+    body = "".join(
+        f"""            for t in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("{k}"):
+                    {line}
+"""
+        for k, line in enumerate(lines)
+    )
+    made = "".join(f'    {b} = T.alloc_buffer((8,), "int32", scope="shared")\n' for b in buffers)
+    return parsed(f"""
+@T.prim_func
+def main(A: T.Buffer((13, 8), "int32"), O: T.Buffer((2, 2, 13, 8), "int32")):
+{made}    for j in range({1 + again}):
+        for i in T.serial({low}, {end}, annotations={notes}):
+{body}""")
+
+
+def _fetch(rng: random.Random, buffer: str) -> list[str]:
+    """What fills `buffer` from a row of A, in one statement or in two."""
+    to, kind = rng.choice(LANES), rng.random()
+    guard = f"T.where({rng.choice(TAILS)})\n                    " if rng.random() < 0.2 else ""
+    if kind < 0.5:
+        return [f"{guard}{buffer}[{to}] = A[i, {rng.choice(LANES)}]"]
+    if kind < 0.7:
+        zeros = f"T.if_then_else({rng.choice(TAILS)}, A[i, {rng.choice(LANES)}], 0)"
+        return [f"{guard}{buffer}[{to}] = {zeros}"]
+    if kind < 0.85:
+        halves = ("t < 4", "t >= 4")
+        return [f"T.where({half})\n                    {buffer}[{to}] = A[i, t]" for half in halves]
+    return [f"{guard}{buffer}[{to}] = 2 * A[i, t]"]
+
+
+def _use(rng: random.Random, k: int, buffers: str) -> str:
+    read = rng.sample(buffers, rng.randint(1, len(buffers)))
+    return f"O[{k}, j, i, t] = " + " + ".join(f"{b}[{rng.choice(LANES)}]" for b in read)

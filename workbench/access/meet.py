@@ -206,7 +206,8 @@ class Pair:
 
     def _never_runs(self) -> bool:
         """Whether one of them stands in a loop of no turns."""
-        around = {loop.loop_var for loop in (*self.a.loops, *self.b.loops)} | self.question.own
+        around = {loop.loop_var for loop in (*self.a.loops, *self.b.loops)}
+        around |= self.question.own & (self.a.variables() | self.b.variables())
         ends = (self.known.dom.get(var, (0, 0)) for var in around)
         return any(low > high for low, high in ends)
 

@@ -17,9 +17,10 @@ lexicographically.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from math import inf
 from typing import NamedTuple, TypeVar
 
 from workbench.access.accesses import Access, accesses, around, by_buffer, in_later_turn
@@ -35,6 +36,7 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
+    CommitGroup,
     Const,
     Expr,
     For,
@@ -44,6 +46,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    WaitGroup,
     binary,
     const,
     copy_fresh,
@@ -57,7 +60,9 @@ N = TypeVar("N", bound=Node)
 
 STAGE = "software_pipeline_stage"
 ORDER = "software_pipeline_order"
+ASYNC = "software_pipeline_async_stages"
 COPIES = "software_pipeline_copies"  # ours: how many copies of buffers, by name
+NOTES = (STAGE, ORDER, ASYNC, COPIES)
 
 
 def is_pipeline(node: Node) -> bool:
@@ -108,6 +113,7 @@ class Pipeline:
     stmts: tuple[Stmt, ...]
     stages: tuple[int, ...]
     order: tuple[int, ...]
+    async_stages: tuple[int, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -127,10 +133,10 @@ class Pipeline:
         ahead: Expr = loop.extent - depth
         if not prove(ahead >= 0, known):
             ahead = binary("max", ahead, const(0, var.type))
-        turn = [substitute(self.stmts[k], {var: var - stage}) for k, stage in self._runs]
-        notes = tuple(note for note in loop.annotations if note[0] not in (STAGE, ORDER, COPIES))
+        turn = [self.in_body(k, stage) for k, stage in self._runs]
+        notes = tuple(note for note in loop.annotations if note[0] not in NOTES)
         body: Stmt = replace(
-            loop, min=loop.min + depth, extent=ahead, body=seq(*turn), annotations=notes
+            loop, min=loop.min + depth, extent=ahead, body=seq(*merged(turn)), annotations=notes
         )
         if not depth:
             return body
@@ -138,9 +144,9 @@ class Pipeline:
             body = _kept(SeqStmt(()))
         begun = [(k, t - stage) for t in range(depth) for k, stage in self._runs if t >= stage]
         left = [(k, t - stage) for t in range(depth) for k, stage in self._runs if t < stage]
-        first = [self._one(k, const(number, var.type), number) for k, number in begun]
-        last = [self._one(k, ahead + (depth + late), depth + late) for k, late in left]
-        ends = [_kept(SeqStmt(tuple(s for s in each if s is not None))) for each in (first, last)]
+        first = [self.one(k, const(number, var.type), number) for k, number in begun]
+        last = [self.one(k, ahead + (depth + late), depth + late) for k, late in left]
+        ends = [_kept(SeqStmt(merged(each))) for each in (first, last)]
         return SeqStmt((ends[0], body, ends[1]))
 
     @property
@@ -148,7 +154,11 @@ class Pipeline:
         """The statements of a turn, in order, each with its stage."""
         return sorted(enumerate(self.stages), key=lambda run: self.order[run[0]])
 
-    def _one(self, k: int, number: Expr, least: int) -> Stmt | None:
+    def in_body(self, k: int, stage: int) -> Stmt | None:
+        """Statement k, which has this stage, in a turn in which all run."""
+        return substitute(self.stmts[k], {self.loop.loop_var: self.loop.loop_var - stage})
+
+    def one(self, k: int, number: Expr, least: int) -> Stmt | None:
         """Statement k of iteration `number`, from 0, where there are more than `least` of them.
 
         None where there never are.
@@ -159,6 +169,23 @@ class Pipeline:
         if isinstance(runs, Const):
             return one if runs.value else None
         return IfThenElse(runs, one)
+
+
+def merged(stmts: Iterable[Stmt | None]) -> tuple[Stmt, ...]:
+    """What there is of `stmts`, without waits for what the wait ahead or behind does, too."""
+    made: list[Stmt] = []
+    most = inf  # groups of a thread that may be under way
+    for stmt in stmts:
+        if isinstance(stmt, WaitGroup):
+            if stmt.count >= most:
+                continue
+            most = stmt.count
+            if made and isinstance(made[-1], WaitGroup):
+                made.pop()
+        most += isinstance(stmt, CommitGroup)
+        if stmt is not None:
+            made.append(stmt)
+    return tuple(made)
 
 
 def with_copies(stmt: N, loop: For, copies: Mapping[Buffer, Buffer]) -> N:

@@ -8,8 +8,10 @@ from itertools import product
 from math import prod
 
 from workbench import arith
+from workbench.access.async_copies import with_groups
 from workbench.access.meet import Meets
 from workbench.access.pipelines import (
+    ASYNC,
     COPIES,
     ORDER,
     STAGE,
@@ -29,6 +31,10 @@ from workbench.ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
     Data,
     Entries,
     For,
@@ -40,9 +46,11 @@ from workbench.ir import (
     attrs_dict,
     once,
     replace_node,
+    stores,
     walk,
 )
 from workbench.script.writer import string
+from workbench.target import Target
 
 MOST = 100
 """The last stage that there can be, and the most copies: lowering writes each turn out."""
@@ -148,12 +156,14 @@ def injected(
     private: Collection[Buffer],
     axes: Sequence[tuple[str, Var]] = (),
     doubled: Collection[Buffer] = (),
+    waits: bool = False,
     marked: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline,
 ) -> Injected:
     """What becomes of the pipeline `loop`, the innermost one in `body`; see `Needs` for the rest.
 
-    Of those that are `doubled` there are two copies at least. What is proved may be `marked` before
-    it is written out. Raises Refusal where it would not do what the loop does.
+    Of those that are `doubled` there are two copies at least. With `waits`, what an asynchronous
+    stage copies is begun, and waited for; else just made. What is proved may be `marked` before it
+    is written out. Raises Refusal where it would not do what the loop does.
     """
     pipeline = pipeline_of(loop)
     needs = Needs(pipeline, body, known, private, axes)
@@ -168,8 +178,11 @@ def injected(
         and buffer.name not in _asked(loop)
         and counts[buffer] == needs.copies(buffer) > (least := needs.least_copies(buffer))
     }
-    loop = with_copies(loop, loop, copies)
-    return Injected(marked(pipeline_of(loop)).expanded(known), copies, spare)
+    made = pipeline_of(with_copies(loop, loop, copies))
+    if waits and made.async_stages:
+        alone = [stage in made.async_stages for stage in made.stages]
+        made = with_groups(made, [*needs.all(counts, lambda first, then, lag: alone[first])])
+    return Injected(marked(made).expanded(known), copies, spare)
 
 
 def pipeline_of(loop: For) -> Pipeline:
@@ -206,7 +219,69 @@ def pipeline_of(loop: For) -> Pipeline:
         raise _wrong(
             loop, "two statements cannot have one place in the order", f"use each of {every} once"
         )
-    return Pipeline(loop, stmts, stages, order)
+    pipeline = Pipeline(loop, stmts, stages, order, _async_stages(loop, stages))
+    refuse_no_copy(pipeline)
+    return pipeline
+
+
+def _async_stages(loop: For, stages: Sequence[int]) -> tuple[int, ...]:
+    found = attrs_dict(loop.annotations).get(ASYNC, ())
+    if not isinstance(found, tuple) or not set(found) <= set(stages):
+        every = ", ".join(map(str, sorted(set(stages))))
+        raise _wrong(loop, f"{ASYNC} is not a list of its stages", f"name some of: {every}")
+    return found  # type: ignore[return-value]
+
+
+def refuse_no_copy(pipeline: Pipeline) -> None:
+    """Refuse what is in an asynchronous stage and not copied as it is, from global to shared."""
+    for k, stmt in enumerate(pipeline.stmts):
+        if pipeline.stages[k] not in pipeline.async_stages:
+            continue
+        for store in stores(stmt):
+            if why := _no_copy(store):
+                raise _wrong(
+                    pipeline.loop,
+                    f"`{_name(stmt)}` can't be asynchronous: {why}",
+                    f"leave it to a stage that is not: {as_call(pipeline)}",
+                    *_places(stmt),
+                    detail="cp.async copies from global to shared memory, or fills with zeros",
+                )
+
+
+def refuse_async(loop: For, target: Target) -> None:
+    """Refuse asynchronous stages of `loop` where `target` has none."""
+    pipeline = pipeline_of(loop)
+    if pipeline.async_stages and not target.async_copy_bytes:
+        raise _wrong(
+            loop,
+            f"{target.title} ({target.arch}) has no asynchronous copies",
+            f'name a GPU that has them, as "nvidia/a100", or take {as_call(pipeline)}',
+            detail="cp.async is of CUDA GPUs from sm_80 on",
+        )
+
+
+def _no_copy(store: BufferStore) -> str:
+    """Why `store` is no copy from global to shared memory; "" where it is one."""
+    value, buffer = store.value, store.buffer
+    match value:
+        case Call("if_then_else", (_, BufferLoad() as load, other)):
+            if not isinstance(other, Const) or str(other.value) not in ("0", "0.0", "False"):
+                return f"it fills {buffer.name} with other than zeros"
+            value = load
+    if buffer.scope != "shared":
+        return f"{buffer.name} is in {buffer.scope} memory"
+    if not isinstance(value, BufferLoad):
+        return f"what it stores in {buffer.name} is computed"
+    if value.buffer.scope != "global":
+        return f"{value.buffer.name} is in {value.buffer.scope} memory"
+    return ""
+
+
+def as_call(pipeline: Pipeline) -> str:
+    """The step that made `pipeline`, without its asynchronous stages."""
+    order, stages = list(pipeline.order), list(pipeline.stages)
+    turn = "" if order == sorted(order) else f", order={order}"
+    return f"sch.pipeline({string(_loop(pipeline.loop))}, stages={stages}{turn})"
 
 
 def _numbers(loop: For, key: str, found: Data | None) -> tuple[int, ...]:

@@ -120,15 +120,16 @@ def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Findin
     sizes = shared_bytes(func, nest)
     for buffer, size in exchange_bytes(nest, target).items():
         sizes[buffer] = sizes.get(buffer, 0) + size
-    if sum(sizes.values()) > target.max_shared_bytes:
+    fact = "max_dynamic_shared_bytes" if target.max_dynamic_shared_bytes else "max_shared_bytes"
+    if sum(sizes.values()) > target.most_shared_bytes:
         names = " and ".join(buffer.name for buffer in sizes)
         each = ", ".join(f"{buffer.name} {size}" for buffer, size in sizes.items())
         yield Finding(
             f"{names} {'needs' if len(sizes) == 1 else 'need'} {sum(sizes.values())} bytes of "
-            f"shared memory a block, and {target.title} gives {target.max_shared_bytes}",
+            f"shared memory a block, and {target.title} gives {target.most_shared_bytes}",
             tuple(unit.stmt for unit in nest.units if unit.writes & set(sizes)),
             hint="make the tiles that are cached smaller, by smaller factors of their loops",
-            detail=f"in bytes: {each}; the limit is from: {target.source_of('max_shared_bytes')}",
+            detail=f"in bytes: {each}; the limit is from: {target.source_of(fact)}",
         )
 
 

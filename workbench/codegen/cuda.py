@@ -1,15 +1,11 @@
 """CUDA C++ as a table."""
 
+from workbench.codegen.cuda_helpers import CUDA_HELPERS
 from workbench.codegen.language import FUNCTIONS, HELPERS, Language, bit_helpers, functions, vectors
 from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
 _NAMES = (*FUNCTIONS, "log1p", "erf", "nearbyint")
 _PAIRS = ("pow", "atan2", "fmod", "hypot", "copysign")
-_LANE_MASK = """{function}{type} {name}({type} width) {{
-  {type} thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-  return ((1u << width) - 1u) << (thread % 32u / width * width);
-}}"""
-
 _TYPES = {
     "bool": "bool",
     "int8": "signed char",
@@ -42,6 +38,10 @@ CUDA = Language(
         "shared": "__shared__ {align}{type} {name}[{cells}];",
         "local": "{align}{type} {name}[{cells}];",
     },
+    dynamic=(
+        "extern __shared__ __align__(16) unsigned char {whole}[];",
+        "{type}* {name} = ({type}*)&{whole}[{place}];",
+    ),
     aligned="__align__({bytes}) ",
     pointers={"global": "", "shared": "", "local": ""},
     barrier="__syncthreads();",
@@ -74,7 +74,7 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
-    helpers=HELPERS | bit_helpers(_TYPES) | {"lane_mask": _LANE_MASK},
+    helpers=HELPERS | bit_helpers(_TYPES) | CUDA_HELPERS,
     reserved=CUDA_WORDS,
     macros=CUDA_MACROS,
 )

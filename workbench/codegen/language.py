@@ -64,6 +64,7 @@ class Language:
     param: str  # a parameter: {const} {type} {name} {number}
     size: str = "{type} {name}"  # a parameter that is a number of cells: {type} {name} {number}
     scopes: Mapping[str, str]  # an array in a scope: {align} {type} {name} {cells}
+    dynamic: tuple[str, str] = ("", "")  # memory {whole} of the launch, an array in it at {place}
     aligned: str  # {bytes}
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
     heap: tuple[str, str] = ("", "")  # a large array made, of {type} {name} {cells}, and given back

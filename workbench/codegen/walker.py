@@ -16,6 +16,8 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
+    CommitGroup,
     Const,
     Expr,
     For,
@@ -25,6 +27,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    WaitGroup,
     dtypes,
     free_vars,
     is_sized,
@@ -33,9 +36,11 @@ from workbench.ir import (
     stores,
     walk,
 )
+from workbench.lower.async_copies import copied_bytes
 from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
+from workbench.lower.shared_memory import dynamic_shared
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -62,6 +67,8 @@ class Walker:
         self.written = {store.buffer for store in stores(kernel.body)}
         self.alignment = _alignment(kernel)
         self.large = _large(kernel) if language.heap[0] else set()
+        self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
+        self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
         self.functions: list[str] = []  # that the kernel calls
         read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
         orders_global = any(b in read and b in self.written for b in kernel.params)
@@ -76,7 +83,11 @@ class Walker:
         body = list(self._with_arrays(self._common(), self._body))
         told = [expr_text(n) if isinstance(n, Expr) else n for n in kernel.grid]
         grid, block = ("({}, {}, {})".format(*size) for size in (told, kernel.block))
-        lines = [self.language.launch.format(grid=grid, block=block), f"{head} {{"]
+        launch = self.language.launch.format(grid=grid, block=block)
+        if self.dynamic:
+            launch += f", {self.dynamic_bytes} bytes of shared memory"
+            body.insert(0, self.language.dynamic[0].format(whole=self.whole))
+        lines = [launch, f"{head} {{"]
         lines += [part for line in body for part in _broken(f"  {line}")]
         return "".join(self.functions) + "\n".join([*filter(None, lines), "}"])
 
@@ -134,6 +145,8 @@ class Walker:
                 hint=f"its memories: global, {', '.join(self.language.scopes)}",
             )
         text, width = self.language.scopes[buffer.scope], self.alignment.get(buffer, 0)
+        if buffer in self.dynamic:
+            text = self.language.dynamic[1]
         if buffer in self.large:
             text = self.language.heap[0]
             for helper in ("scratch", "give_back"):
@@ -143,6 +156,8 @@ class Walker:
             type=self._type_of(buffer),
             name=self.names.enter(buffer),
             cells=self._cells(buffer),
+            whole=self.whole,
+            place=self.dynamic.get(buffer, 0),
         )
 
     def _cells(self, buffer: Buffer) -> str:
@@ -187,6 +202,13 @@ class Walker:
                 yield "}"
             case Barrier():
                 yield self.barrier
+            case CommitGroup():
+                yield f"{self._copying('cp_async_commit_group')}();"
+            case WaitGroup(count):
+                yield f"{self._copying('cp_async_wait_group')}<{count}>();"
+            case BufferStore(buffer, Call("ptx_cp_async", (source,)), (place,)):
+                self.expressions.place = self.views[buffer]
+                yield self._async_copy(buffer, source, place)
             case BufferStore(buffer, value, (Ramp() as place,)):
                 self.expressions.place = self.views[buffer]
                 yield from self._vector_store(buffer, value, place)
@@ -278,6 +300,32 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
         const = "" if buffer in self.written else "const "
         return f"{const}{self._type_of(buffer)}* restrict "
 
+    # --- asynchronous copies -----------------------------------------------------------------
+
+    def _async_copy(self, buffer: Buffer, source: Expr, place: Expr) -> str:
+        """A copy of the cells of `source` to those of `buffer` at `place`, or of zeros."""
+        name, given = f"cp_async_{copied_bytes(buffer, place)}", ""
+        if isinstance(source, Call):
+            condition, source, _ = source.args
+            name, given = f"{name}_or_0", f", {self.expressions.text(condition)}"
+        assert isinstance(source, BufferLoad)
+        cells = ((buffer, place), (source.buffer, source.indices[0]))
+        texts = (
+            f"&{self.names[array]}[{self.expressions.text(i.base if isinstance(i, Ramp) else i)}]"
+            for array, i in cells
+        )
+        return f"{self._copying(name)}({', '.join(texts)}{given});"
+
+    def _copying(self, helper: str) -> str:
+        """The name of a function about asynchronous copies, which the text then has to contain."""
+        if helper not in self.language.helpers:
+            raise Refusal(
+                f"Can't write {self.language.title} code: it has no asynchronous copies",
+                hint="lower the program for this target",
+            )
+        self.expressions.helpers[helper, "void"] = helper
+        return helper
+
     # --- vectors ----------------------------------------------------------------------------
 
     def _vector_store(self, buffer: Buffer, value: Expr, place: Ramp) -> Lines:
@@ -333,7 +381,10 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
 
 
 def _broken(line: str) -> list[str]:
-    """`line`; an assignment that is too long for a page goes on further in."""
+    """`line`; an assignment or a copy that is too long for a page goes on further in."""
+    if len(line) > _WIDTH and line.lstrip().startswith("cp_async_"):
+        target, _, source = line.partition(", ")
+        return [f"{target},", " " * (len(line) - len(line.lstrip()) + 4) + source]
     target, sign, value = line.partition(" = ")
     if len(line) <= _WIDTH or not sign or line.lstrip().startswith(("for ", "if ")):
         return [line]

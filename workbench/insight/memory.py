@@ -178,7 +178,7 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
 def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Level:
     capacity = None
     if target is not None:
-        capacity = {"shared": target.max_shared_bytes, "global": target.memory_bytes}.get(scope)
+        capacity = {"shared": target.most_shared_bytes, "global": target.memory_bytes}.get(scope)
     return Level(
         scope,
         SCOPES.get(scope, "block"),

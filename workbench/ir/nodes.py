@@ -421,7 +421,7 @@ class Select(Expr):
 class Call(Expr):
     """A function of scalars: ``if_then_else`` (which evaluates one branch) or a name in MATHS.
 
-    Or REINTERPRET; in a kernel also SHUFFLE: the value that another thread has.
+    Or REINTERPRET; in a kernel also SHUFFLE, the value that another thread has, and CP_ASYNC.
     """
 
     op: str
@@ -438,6 +438,12 @@ SHUFFLE = "shuffle_xor"
 
 Threads are numbered x first. `width` neighbours, a power of two larger than `bit` and at most a
 warp, run it together; made by lowering only.
+"""
+
+CP_ASYNC = "ptx_cp_async"
+"""The name of ``(value,)``, stored to shared memory: it is on its way until the thread waits.
+
+The value is a load from global memory, or `if_then_else` of one and of zeros; see `CommitGroup`.
 """
 
 REINTERPRET = "reinterpret"
@@ -571,6 +577,11 @@ class BufferStore(Stmt):
     value: Expr
     indices: tuple[Expr, ...]
 
+    @property
+    def is_async(self) -> bool:
+        """Whether it is a copy that is on its way until the thread waits for it."""
+        return isinstance(self.value, Call) and self.value.op == CP_ASYNC
+
 
 @node
 class SeqStmt(Stmt):
@@ -613,6 +624,18 @@ class IfThenElse(Stmt):
 @node
 class Barrier(Stmt):
     """Every thread of the block waits until all have come here; made by lowering only."""
+
+
+@node
+class CommitGroup(Stmt):
+    """The copies of CP_ASYNC that a thread began since its last group are one; of lowering only."""
+
+
+@node
+class WaitGroup(Stmt):
+    """A thread waits for its groups of copies but the last `count` of them; of lowering only."""
+
+    count: int
 
 
 @node

@@ -10,6 +10,7 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     Call,
+    CommitGroup,
     Const,
     Expr,
     For,
@@ -20,6 +21,7 @@ from workbench.ir import (
     Select,
     SeqStmt,
     Stmt,
+    WaitGroup,
     rebuild,
     seq,
     substitute,
@@ -59,6 +61,8 @@ class _Dropper:
                 return seq(*kept) if kept else None
             case BufferStore(buffer, value, indices):
                 return BufferStore(buffer, self.value(value), self.indices(indices))
+            case CommitGroup() | WaitGroup():
+                return stmt
         raise TypeError(f"{type(stmt).__name__} cannot stand in a program")
 
     def _once(self, loop: For) -> Stmt | None:
@@ -106,6 +110,9 @@ class _Dropper:
                 return BufferLoad(buffer, self.indices(indices))
             case Call("if_then_else", (condition, yes, no)) | Select(condition, yes, no):
                 return self._choice(e, condition, yes, no)
+            case Call("ptx_cp_async", (value,)):
+                value = self.value(value)
+                return value if isinstance(value, Const) else replace(e, args=(value,))
             case _:
                 return rebuild(e, self._part)
 

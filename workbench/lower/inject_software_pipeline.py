@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.access.pipelines import Pipeline
-from workbench.check.pipelines import doubled, injected, innermost
+from workbench.check.pipelines import doubled, injected, innermost, refuse_async
 from workbench.ir import Kernel, replace_node
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.shrink_buffers import with_buffers
@@ -24,7 +24,8 @@ def inject_software_pipeline(
     """
     twice = doubled(kernel.body)
     while loop := innermost(kernel.body):
+        refuse_async(loop, target)
         known = known_bounds(kernel)
-        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, twice, marked)
+        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, twice, True, marked)
         kernel = with_buffers(kernel, made.copies, replace_node(kernel.body, loop, made.stmt))
     return kernel

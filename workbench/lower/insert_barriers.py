@@ -18,6 +18,11 @@ Where each turn waits somewhere, no thread is more than one turn ahead of anothe
 second barrier from there, all must have come to the first. So turns that meet are neighbours, and
 what has n copies in turn (``i % n``, see `inject_software_pipeline`) needs no barrier for the sake
 of other turns.
+
+An asynchronous copy begins where it stands, and may write until its thread has waited for it: it
+counts as a write at both. No more is asked of the wait than what comes after it, for what is in
+flight nobody else touches (see `access/async_copies.py`); and that any copy of the kernel, of any
+turn, may arrive at any wait.
 """
 
 from __future__ import annotations
@@ -38,9 +43,12 @@ from workbench.ir import (
     Not,
     SeqStmt,
     Stmt,
+    WaitGroup,
+    copy_fresh,
     free_vars,
     seq,
     stmts_of,
+    stores,
 )
 from workbench.lower.conflicts import Conflicts
 from workbench.target import Target
@@ -74,6 +82,16 @@ class _Planner:
         self.views = dict(kernel.views)
         written = buffers_written(kernel.body) if self.conflicts.threads else ()
         self.watched = {b for b in written if b.scope != "local"}  # through these threads can meet
+        self.arrivals = self._arrivals(kernel)
+
+    def _arrivals(self, kernel: Kernel) -> tuple[Access[For], ...]:
+        """What asynchronous copies read and write, told in turns of their own."""
+        copies = [store for store in stores(kernel.body) if store.is_async]
+        if not copies:
+            return ()
+        other, _ = copy_fresh(kernel.body)
+        self.conflicts = Conflicts(replace(kernel, body=seq(kernel.body, other)))
+        return tuple(a for a in self._accesses(other, Around()) if a.store and a.store.is_async)
 
     def plan(self, stmt: Stmt, around: Around) -> _Planned:
         """`stmt` with the barriers that it needs within."""
@@ -86,6 +104,8 @@ class _Planner:
                 return self._loop(stmt, around)
             case IfThenElse():
                 return self._choice(stmt, around)
+            case WaitGroup():
+                return _Planned(stmt, (), self.arrivals)
         found = self._accesses(stmt, around)
         return _Planned(stmt, found, found)
 

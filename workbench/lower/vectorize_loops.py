@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.arith import Bounds, Simplifier, linear, prove, reads_memory
 from workbench.ir import (
+    CP_ASYNC,
     BinOp,
     Broadcast,
     Buffer,
@@ -38,6 +39,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.lower.async_copies import refuse_odd_copies
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
 
@@ -46,7 +48,7 @@ def vectorize_loops(kernel: Kernel, target: Target) -> Kernel:
     """Make vector accesses of vectorized loops where they are proved aligned, else unroll these.
 
     A vector access needs neighbouring cells, from a multiple of its length on, under a condition
-    that is the same for all of them.
+    that is the same for all of them. Refuses asynchronous copies of other than 4, 8 or 16 bytes.
     """
     known = known_bounds(kernel)
 
@@ -56,7 +58,9 @@ def vectorize_loops(kernel: Kernel, target: Target) -> Kernel:
         return node
 
     body = rewrite(kernel.body, visit)
-    return kernel if body is kernel.body else replace(kernel, body=body)
+    made = kernel if body is kernel.body else replace(kernel, body=body)
+    refuse_odd_copies(made, target)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +178,31 @@ class _Vectorizer:
                     self.statement(BufferStore(buffer, yes, indices)),
                     self.statement(BufferStore(buffer, no, indices)),
                 )
+            case BufferStore(buffer, Call("ptx_cp_async", (source,), dtype), (index,)):
+                made = Call(CP_ASYNC, (self._copied(source),), dtype)
+                return BufferStore(buffer, made, (self._neighbours(index, buffer),))
             case BufferStore(buffer, value, (index,)):
-                place = self._ramp(index)
-                if place.stride != 1:
-                    raise _NoVector(f"its cells of {buffer.name} are not neighbours")
-                self._refuse_unaligned(place, buffer)
+                place = self._neighbours(index, buffer)
                 return BufferStore(buffer, self.vector(value), (place,))
         raise _NoVector("its body is more than loads and stores")
+
+    def _neighbours(self, index: Expr, buffer: Buffer) -> Ramp:
+        """The cells at `index` where they are next to each other in all lanes, and aligned."""
+        place = self._ramp(index)
+        if place.stride != 1:
+            raise _NoVector(f"its cells of {buffer.name} are not neighbours")
+        self._refuse_unaligned(place, buffer)
+        return place
+
+    def _copied(self, source: Expr) -> Expr:
+        """What is copied asynchronously, whole or not at all."""
+        match source:
+            case BufferLoad(buffer, (index,)):
+                return BufferLoad(buffer, (self._neighbours(index, buffer),))
+            case Call("if_then_else", (condition, load, zero), dtype):
+                chosen = (self._uniform(condition), self._copied(load), Broadcast(zero, self.lanes))
+                return Call("if_then_else", chosen, dtype)
+        raise TypeError(f"{type(source).__name__} is not copied asynchronously")
 
     def vector(self, e: Expr) -> Expr:
         """The values of `e` in all lanes."""

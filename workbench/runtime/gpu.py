@@ -120,11 +120,13 @@ class CupyBackend:
             function = self._compiled(job.source, launch.kernel)
             sizes = (numpy.dtype(dtype).type(value) for value, dtype in launch.sizes)
             arguments = (*(arrays[k] for k in launch.arguments), *sizes)
-            calls.append((function, launch.grid, launch.block, arguments))
+            if launch.shared:
+                function.max_dynamic_shared_size_bytes = launch.shared
+            calls.append((function, launch.grid, launch.block, arguments, launch.shared))
 
         def run() -> None:
-            for function, grid, block, arguments in calls:
-                function(grid, block, arguments)
+            for function, grid, block, arguments, shared in calls:
+                function(grid, block, arguments, shared_mem=shared)
 
         return run
 

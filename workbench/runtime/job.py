@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Launch:
     """One kernel of a job: `arguments` are indices into the job's arrays, `sizes` follow them.
 
-    A size is the number and its type, "int32" or "int64".
+    A size is the number and its type, "int32" or "int64". `shared` are the bytes of shared memory
+    that it asks for.
     """
 
     kernel: str
@@ -21,6 +22,7 @@ class Launch:
     block: tuple[int, int, int]
     arguments: tuple[int, ...]
     sizes: tuple[tuple[int, str], ...] = ()
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from workbench import emulate
 from workbench.ir import Buffer, Kernel, PrimFunc
+from workbench.lower.shared_memory import dynamic_shared
 from workbench.runtime import recorded
 from workbench.runtime.arguments import (
     Argument,
@@ -172,7 +173,8 @@ def _job(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
                 number[views[flat]] = len(number)
                 scratch.append((flat.shape[0], _bits_type(flat)))
         order = tuple(number[views[flat]] for flat in kernel.params)
-        launches.append(Launch(kernel.name, kernel.grid, kernel.block, order, sizes))
+        shared = dynamic_shared(kernel)[1]
+        launches.append(Launch(kernel.name, kernel.grid, kernel.block, order, sizes, shared))
     return Run(
         source=built.source,
         launches=tuple(launches),

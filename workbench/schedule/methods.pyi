@@ -13,17 +13,21 @@ class Verbs:
         stages: Sequence[int],
         order: Sequence[int] | None = None,
         copies: Mapping[str, int] | None = None,
+        async_stages: Sequence[int] | None = None,
     ) -> None:
         """Run statement k of iteration i of `loop` in turn ``i + stages[k]``: fetch ahead of the work.
 
         Each statement of the body has a stage, from 0, and a place in the `order` of a turn, which is
         that of the program unless it is given. Lowering writes out the turns in which not all of them
         run, before the loop and behind it. What a statement hands on to a later stage has as many
-        copies as in TVM, used in turn, or as `copies` says by name: one more can save a barrier. The
-        notes on the loop are TVM's, ``software_pipeline_stage`` and ``software_pipeline_order``.
+        copies as in TVM, used in turn, or as `copies` says by name: one more can save a barrier. What
+        is in one of `async_stages` copies from global to shared memory, and its threads go on meanwhile
+        (CUDA's cp.async, from sm_80 on); they wait for it before it is used. The notes on the loop are
+        TVM's, ``software_pipeline_stage``, ``…_order`` and ``…_async_stages``.
 
         Raises ScheduleError where a statement would find a cell before another one has written or read
-        it, which TVM does not ask; and for the wrong number of stages.
+        it, which TVM does not ask; for the wrong number of stages; and for what is asynchronous and no
+        plain copy.
         """
 
     def add_unit_loop(self, block_or_loop: BlockHandle | LoopHandle | str) -> LoopHandle:

@@ -7,6 +7,7 @@ import ast
 from workbench.ir import (
     AXES,
     Barrier,
+    CommitGroup,
     Const,
     Data,
     Expr,
@@ -15,6 +16,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    WaitGroup,
     binary,
     cast,
     const,
@@ -307,9 +309,24 @@ def _print_seq(w: Writer, s: SeqStmt) -> None:
 
 @prints(Barrier)
 def _print_barrier(w: Writer, s: Barrier) -> None:
+    _print_order(w, s, "T.barrier()")
+
+
+@prints(CommitGroup)
+def _print_commit(w: Writer, s: CommitGroup) -> None:
+    _print_order(w, s, "T.ptx_commit_group()")
+
+
+@prints(WaitGroup)
+def _print_wait(w: Writer, s: WaitGroup) -> None:
+    _print_order(w, s, f"T.ptx_wait_group({s.count})")
+
+
+def _print_order(w: Writer, s: Stmt, text: str) -> None:
+    """What orders others, in a kernel."""
     w.begin()
     start = w.col
-    w.put("T.barrier()")
+    w.put(text)
     w.spanned(s, start)
     w.end(s, "barrier")
 

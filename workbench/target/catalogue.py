@@ -37,6 +37,7 @@ _ARCH = {  # the numbers of _PER_SM
     "sm_89": (1536, 24, 100 * KIB),
     "sm_90": (2048, 32, 228 * KIB),
 }
+_DYNAMIC = {"sm_70": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227}  # KiB
 _ARCH_SOURCES = dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE) | {"max_shuffle_bytes": _SHUFFLES}
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
 
@@ -50,6 +51,12 @@ def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: 
     facts.update(zip(_PER_SM, _ARCH[arch], strict=True))
     facts.update(zip(_SHEET, sheet, strict=True))
     sources = _ARCH_SOURCES | dict.fromkeys(_SHEET, source)
+    if arch in _DYNAMIC:
+        facts["max_dynamic_shared_bytes"] = _DYNAMIC[arch] * KIB
+        sources["max_dynamic_shared_bytes"] = _GUIDE
+    if int(arch.removeprefix("sm_")) >= 80:
+        facts["async_copy_bytes"] = (4, 8, 16)
+        sources["async_copy_bytes"] = "PTX ISA, cp.async: sm_80 or higher; cp-size 4, 8 or 16"
     return _target(name, title, arch, facts, sources)
 
 

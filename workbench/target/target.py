@@ -27,6 +27,8 @@ class Target:
     warp_size: int
     max_vector_bytes: int  # the widest aligned access of one thread
     max_shuffle_bytes: int  # the widest value that threads of a warp read from each other; or 0
+    max_dynamic_shared_bytes: int | None = None  # a block's, where the launch asks for it
+    async_copy_bytes: tuple[int, ...] | None = None  # of a thread, from global to shared memory
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None
@@ -44,6 +46,11 @@ class Target:
     def is_cpu(self) -> bool:
         """Whether its programs run as loops of a CPU, not as threads of a GPU."""
         return self.kind == "c"
+
+    @property
+    def most_shared_bytes(self) -> int:
+        """The most shared memory of a block, whether or not the launch has to ask for it."""
+        return self.max_dynamic_shared_bytes or self.max_shared_bytes
 
     def source_of(self, fact: str) -> str:
         """Where the number named `fact` comes from; "" where it is not known.

@@ -3,9 +3,9 @@
 An access goes through the same gates each time: where it goes (`maps`), whether every lane that
 runs stays inside and starts its vector where it may, whether what is read was written, and whether
 it races. An answer depends on nothing but the statement, the lanes that run, and the turn of the
-serial loops in the index; these are the *key* of an execution, and what passed a gate under a key
-is not sent through it again while the chunk runs. An index that is read from memory has no key and
-is looked at each time.
+serial loops in the index, or rather what they add to it, which ``k % 3`` does again and again;
+these are the *key* of an execution, and what passed a gate under a key is not sent through it again
+while the chunk runs. An index that is read from memory has no key and is looked at each time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from workbench.emulate import numbers
 from workbench.emulate.expressions import Env, Expressions, is_empty, narrow
 from workbench.emulate.expressions import Mask as Running
 from workbench.emulate.kernels import report
+from workbench.emulate.kernels.copies import Copy, UnderWay
 from workbench.emulate.kernels.launch import Launch
 from workbench.emulate.kernels.loops import vector_width
 from workbench.emulate.kernels.maps import Map, Storage, count_owners, split_base
@@ -40,6 +41,7 @@ from workbench.ir import (
     Ramp,
     Stmt,
     Var,
+    WaitGroup,
     dtypes,
 )
 
@@ -64,9 +66,11 @@ class Lanes(Expressions):
             owners = count_owners(buffer.scope, len(chunk.numbers), self.plan.threads)
             self.storage[buffer] = Storage(buffer, owners)
         self.races = Races(launch, chunk, self.storage)
+        self.under_way = UnderWay()
         self._frames: dict[Stmt, Frame] = {}
         self._maps: Memo[Map] = Memo()
         self._checked: Memo[None] = Memo()  # executions that stay inside
+        self._apart: Memo[None] = Memo()  # those that touch nothing of a copy
         self._scratch: dict[Expr, Any] = {}
         self._scratch_size = 0
         self.frame: Frame
@@ -171,6 +175,7 @@ class Lanes(Expressions):
             mask = self.running
         access = self.plan.access[load]
         at, key = self._approach(access, mask)
+        self._refuse_under_way(access, at, key, mask)
         storage = at.storage
         if not storage.cells:  # no lane that runs is here
             return numpy_type(load.buffer.type).type(0)
@@ -194,23 +199,106 @@ class Lanes(Expressions):
             self._frames[store] = self._frame_of(store, access)
         env = self._enter(store, mask).env
         running, value = self.running, store.value
+        if store.is_async:
+            self._begin(store, access, env)
+            return
         fused: np.ufunc | None = None  # straight into the target, without an array between
         if isinstance(value, BinOp) and value.dtype != "bfloat16":
             fused = FAST.get(value.op)
         parts = (value,) if fused is None else (value.a, value.b)  # type: ignore[attr-defined]
         operands = [self.value(part, env, running) for part in parts]
         at, key = self._approach(access, running)
+        self._refuse_under_way(access, at, key, running)
         overlaps = self.races.judge(access, at, key, running)
-        plain = at.strided and not overlaps
-        if plain and fused is not None and running is None:
+        if at.strided and not overlaps and fused is not None and running is None:
             fused(*operands, out=at.view(every=True))
+            self._mark_written(at, key)
         else:
             result = operands[0] if fused is None else fused(*operands)
-            if plain:
-                np.copyto(at.view(every=True), result, where=True if running is None else running)
-            else:
-                self._scatter(store, at, result, overlaps)
+            self._write(store, at, key, result, overlaps, overlaps)
+
+    def _write(
+        self,
+        store: BufferStore,
+        at: Map,
+        key: Any,
+        value: Any,
+        overlaps: list[Overlap],
+        before: list[Overlap],
+    ) -> None:
+        """Write what each lane has; `before` are `overlaps` with what was written before."""
+        if at.strided and not overlaps:
+            where = True if self.running is None else self.running
+            np.copyto(at.view(every=True), value, where=where)
+        else:
+            self._scatter(store, at, value, overlaps, before)
         self._mark_written(at, key)
+
+    # --- asynchronous copies ---------------------------------------------------------------------
+
+    def _begin(self, store: BufferStore, access: Access, env: Env) -> None:
+        """Begin the copy `store` in the lanes that run."""
+        running, (source,) = self.running, store.value.args  # type: ignore[attr-defined]
+        values, reads = self.value(source, env, running), running
+        if isinstance(source, Call):
+            condition, source, _ = source.args
+            reads = narrow(running, self.value(condition, env, running))
+        read = None
+        if source.buffer in self.races.watches:  # the kernel writes it
+            read = self._make_map(self.plan.access[source], reads), reads
+            values = np.array(values)
+        at, key = self._approach(access, running)
+        self._refuse_under_way(access, at, key, running)
+        self.races.judge(access, at, key, running)
+        turn, group = self._tell_turn(), self.under_way.groups + 1
+        copy = Copy(store, at, key, self.mask, values, turn, group, read)
+        self.under_way.copies.append(copy)
+
+    def wait(self, wait: WaitGroup, mask: Mask | None) -> None:
+        """Make the copies for which the lanes of `mask` wait."""
+        for copy in self.under_way.wait(wait, mask, self.launch.next_number):
+            self._enter(copy.store, copy.mask)
+            access = self.plan.access[copy.store]
+            overlaps = self.races.judge(access, copy.at, copy.key, self.running)
+            self._write(copy.store, copy.at, copy.key, copy.values, overlaps, [])
+
+    def _tell_turn(self) -> str:
+        """``k=3``: the turns of the serial loops that are running."""
+        return ", ".join(f"{var.name}={int(k)}" for var, k in self.serial.items())
+
+    def _refuse_under_way(self, access: Access, at: Map, key: Any, mask: Running) -> None:
+        """Raise where a lane touches a cell of a copy that is under way, or writes its source."""
+        if not self.under_way.copies or access.buffer.scope == "local":
+            return
+        for source in (False, True) if isinstance(access.site, BufferStore) else (False,):
+            for copy, place, lanes in self.under_way.touching(at, source=source):
+                pair = not source and key and copy.key and (key, copy.key)
+                if pair and pair in self._apart:
+                    continue
+                marks = np.zeros(at.storage.flat.size, bool)
+                cells = np.broadcast_to(place.addresses(), place.frame.shape)
+                marks[cells if lanes is None else cells[np.broadcast_to(lanes, cells.shape)]] = True
+                bad = narrow(mask, marks[at.addresses()])
+                if not is_empty(bad):
+                    raise self._under_way(access, at, bad, copy, place, source)
+                if pair:
+                    self._apart.keep(pair, None)
+
+    def _under_way(
+        self, access: Access, at: Map, bad: Any, copy: Copy, place: Map, source: bool
+    ) -> Refusal:
+        lane, name = self._find_lane(bad)
+        shape = self.frame.shape
+        address = int(np.broadcast_to(at.addresses(), shape)[lane])
+        at_it = narrow(copy.running, place.addresses() == address)
+        owners = np.broadcast_to(owners_in(place.frame), place.frame.shape)
+        owner = int(owners[np.broadcast_to(at_it, place.frame.shape)][0])
+        threads = self.plan.threads
+        who = name, self.launch.who.thread(owner % threads)
+        cell = int(np.broadcast_to(at.cells(), shape)[lane])
+        return report.under_way(
+            access.site, copy, cell, who, self._tell_turn(), self.under_way.left, source=source
+        )
 
     def _frame_of(self, store: BufferStore, access: Access) -> Frame:
         """The frame of `store`: its dimensions as far-reaching steps of the target come first."""
@@ -223,7 +311,14 @@ class Lanes(Expressions):
         far = sorted(range(self.plan.rank), key=lambda axis: (reach[axis] > 0, -reach[axis]))
         return Frame(self.plan, self.chunk, store, width, tuple(far))
 
-    def _scatter(self, store: BufferStore, at: Map, value: Any, overlaps: list[Overlap]) -> None:
+    def _scatter(
+        self,
+        store: BufferStore,
+        at: Map,
+        value: Any,
+        overlaps: list[Overlap],
+        before: list[Overlap],
+    ) -> None:
         """Write one lane after the other, as far as one can tell lanes apart afterwards."""
         storage, shape, running = at.storage, self.frame.shape, self.running
         values = np.asarray(value, dtype=storage.flat.dtype)
@@ -234,7 +329,7 @@ class Lanes(Expressions):
         )
         bits = values.view(storage.bits.dtype)
         writes = Writes(store, storage, cells, addresses, bits, owners)
-        self.races.refuse_other_bits_before(writes, overlaps)
+        self.races.refuse_other_bits_before(writes, before)
         storage.flat[addresses] = values
         if overlaps:
             self.races.refuse_other_bits(writes)
@@ -268,7 +363,8 @@ class Lanes(Expressions):
                 at = self._make_map(access, mask)
                 self._maps.keep(place, at, at.nbytes)
             if mask is self.running:
-                key = (self.stmt, access.site, serial, self.mask.key if self.mask else None)
+                turn = serial if at.listed is not None else at.base
+                key = (self.stmt, access.site, turn, self.mask.key if self.mask else None)
         if key is None or key not in self._checked:
             self._check(access, at, mask)
             if key is not None:

@@ -22,12 +22,14 @@ from workbench.ir import (
     Barrier,
     Buffer,
     BufferStore,
+    CommitGroup,
     Const,
     For,
     Kernel,
     Node,
     Ramp,
     Var,
+    WaitGroup,
     stores,
     walk,
 )
@@ -38,7 +40,7 @@ MOST_PLACES = 1 << 16  # cells that one thread may touch in a loop and still be 
 def independent_loops(kernel: Kernel) -> list[For]:
     """The loops of `kernel` whose iterations one thread may run at once, outermost first.
 
-    In such a loop no barrier stands, and no two iterations of one thread touch one cell that one
+    In such a loop nobody waits, and no two iterations of one thread touch one cell that one
     of them writes; what other threads do does not count, since a race is refused anyhow.
     """
     sizes = dict(zip(THREAD_AXES, (*kernel.grid, *kernel.block), strict=True))
@@ -60,7 +62,7 @@ def has_constant_bounds(loop: For) -> bool:
 def _is_independent(loop: For, threads: dict[Var, int]) -> bool:
     inner: dict[Var, int] = {}
     for node in walk(loop):
-        if isinstance(node, Barrier):
+        if isinstance(node, (Barrier, CommitGroup, WaitGroup)):
             return False
         if isinstance(node, For):
             if not has_constant_bounds(node):

@@ -22,10 +22,12 @@ from workbench.ir import (
     Barrier,
     BufferLoad,
     BufferStore,
+    CommitGroup,
     For,
     IfThenElse,
     SeqStmt,
     Stmt,
+    WaitGroup,
     walk,
 )
 
@@ -55,6 +57,10 @@ class Machine:
                 self._if(stmt, mask)
             case Barrier():
                 self.lanes.races.pass_barrier(stmt, mask)
+            case CommitGroup():
+                self.lanes.under_way.commit(mask)
+            case WaitGroup():
+                self.lanes.wait(stmt, mask)
             case _:
                 raise TypeError(f"a {type(stmt).__name__} cannot stand in a kernel")
 

@@ -143,6 +143,8 @@ class Plan:
         if buffer.scope == "local":
             cells *= self.threads
         each = numpy_type(buffer.type).itemsize + 1
+        if any(store.is_async and store.buffer is buffer for store in stores(self.kernel)):
+            each *= 2  # what is under way
         if buffer.scope == "shared" and not self.uniform:
             each += WATCHED
         return cells * each

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from workbench.diag import Refusal
 from workbench.emulate.expressions import Site
+from workbench.emulate.kernels.copies import Copy
 from workbench.emulate.kernels.shadow import Race
 from workbench.ir import BufferStore, Call, Kernel, Node
 
@@ -103,6 +106,42 @@ def unwritten(site: Site, cell: int, lane: str) -> Refusal:
     )
 
 
+def under_way(
+    site: Site,
+    copy: Copy,
+    cell: int,
+    who: tuple[str, str],
+    turn: str,
+    left: int | None,
+    *,
+    source: bool,
+) -> Refusal:
+    """A lane touches a cell to which a copy is under way, or writes one that a copy reads.
+
+    `who` are the lane and the thread that copies; `left` how many groups the last wait left.
+    """
+    act, name = _act(site), name_cell(site, cell)
+    if isinstance(site, BufferStore) and site.is_async:
+        act = "copy to"
+    what = "a copy from it" if source else "a copy into it"
+    began = f" in turn {copy.turn}" if copy.turn else ""
+    group = f"in its group {copy.group}, and has not waited since"
+    hint = "wait until fewer groups are under way, and let a barrier follow the wait; or give the "
+    hint += "buffer one copy more."
+    if not np.any(copy.committed):
+        group = "and no group has been committed since, so that no wait is for it"
+        hint = "commit it to a group before the wait."
+    elif left is not None:
+        group = f"in its group {copy.group}; its last wait left {left} of its groups under way"
+    return Refusal(
+        f"Can't {act} {name}: {what} is under way, and nobody has waited for it",
+        *dict.fromkeys((copy.store, site)),
+        detail=f"{who[0]} would {act} {name}{f' in turn {turn}' if turn else ''}; {who[1]} began "
+        f"the copy{began} {group}",
+        hint=hint,
+    )
+
+
 def torn_barrier(at: Node, block: str, inside: str, outside: str) -> Refusal:
     """Part of a block comes to a barrier, the rest never does."""
     return Refusal(
@@ -114,17 +153,20 @@ def torn_barrier(at: Node, block: str, inside: str, outside: str) -> Refusal:
     )
 
 
-def race_in_block(race: Race, block: str, first: str, second: str) -> Refusal:
+def race_in_block(race: Race, block: str, *who: str) -> Refusal:
     """Two threads of one block touch a cell with no barrier between."""
     sites = _sites_of(race)
     acts = [f"{_act(site)}s" for site in (race.first[1], race.second[1])]
     name = name_cell(sites[-1], race.cell)
     kind = "both write" if acts == ["writes", "writes"] else "one writes and one reads"
+    met = f"two threads of a block meet there, {kind}, no barrier between"
+    if isinstance(first := sites[0], BufferStore) and first.is_async and "reads" in acts:
+        met = "a thread reads what another one copied, no barrier behind the wait of that one"
     alone = "two threads do the same work: let each write cells of its own."
     return Refusal(
-        f"Race on {name}: two threads of a block meet there, {kind}, no barrier between",
+        f"Race on {name}: {met}",
         *sites,
-        detail=f"in {block}, {first} {acts[0]} {name} and {second} {acts[1]} it",
+        detail=f"in {block}, {who[0]} {acts[0]} {name} and {who[1]} {acts[1]} it",
         hint=alone if len(sites) == 1 else "a barrier between the two places is missing.",
     )
 

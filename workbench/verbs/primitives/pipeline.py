@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.access.pipelines import COPIES, ORDER, STAGE, statements, uses
+from workbench.access.pipelines import ASYNC, COPIES, NOTES, ORDER, STAGE, statements, uses
 from workbench.access.units import buffers_read, buffers_written
 from workbench.check.pipelines import written_out
 from workbench.ir import Block, Data, Entries, For, PrimFunc, walk
@@ -38,17 +38,21 @@ def pipeline(
     stages: list[int],
     order: list[int] | None = None,
     copies: dict[str, int] | None = None,
+    async_stages: list[int] | None = None,
 ) -> Edit[None]:
     """Run statement k of iteration i of `loop` in turn ``i + stages[k]``: fetch ahead of the work.
 
     Each statement of the body has a stage, from 0, and a place in the `order` of a turn, which is
     that of the program unless it is given. Lowering writes out the turns in which not all of them
     run, before the loop and behind it. What a statement hands on to a later stage has as many
-    copies as in TVM, used in turn, or as `copies` says by name: one more can save a barrier. The
-    notes on the loop are TVM's, ``software_pipeline_stage`` and ``software_pipeline_order``.
+    copies as in TVM, used in turn, or as `copies` says by name: one more can save a barrier. What
+    is in one of `async_stages` copies from global to shared memory, and its threads go on meanwhile
+    (CUDA's cp.async, from sm_80 on); they wait for it before it is used. The notes on the loop are
+    TVM's, ``software_pipeline_stage``, ``…_order`` and ``…_async_stages``.
 
     Raises ScheduleError where a statement would find a cell before another one has written or read
-    it, which TVM does not ask; and for the wrong number of stages.
+    it, which TVM does not ask; for the wrong number of stages; and for what is asynchronous and no
+    plain copy.
 
     >>> sch.pipeline("k", stages=[0, 1])
     @T.prim_func
@@ -88,17 +92,23 @@ def pipeline(
                     T.writes(B[vk, vt])
                     B[vk, vt] = S[vk, 31 - vt]
     """
-    kept = {key: value for key, value in loop.annotations if key != COPIES}
-    made = annotated(func, loop, tuple((kept | notes(stages, order, copies)).items()))
+    kept = {key: value for key, value in loop.annotations if key not in NOTES}
+    added = notes(stages, order, copies, async_stages)
+    made = annotated(func, loop, tuple((kept | added).items()))
     written_out(made)  # raises Refusal where it would do something else
     return Edit(made)
 
 
 def notes(
-    stages: Sequence[int], order: Sequence[int] | None = None, copies: Any = None
+    stages: Sequence[int],
+    order: Sequence[int] | None = None,
+    copies: Any = None,
+    async_stages: Sequence[int] | None = None,
 ) -> dict[str, Data]:
     """The notes of a loop that say so."""
     places = tuple(range(len(stages)) if order is None else order)
+    made: dict[str, Data] = {STAGE: tuple(stages), ORDER: places}
+    if async_stages:
+        made[ASYNC] = tuple(async_stages)
     named = Entries.of(copies) if isinstance(copies, dict) else copies  # as a choice has it
-    more: dict[str, Data] = {COPIES: named} if copies else {}
-    return {STAGE: tuple(stages), ORDER: places, **more}
+    return made | ({COPIES: named} if copies else {})
