@@ -119,3 +119,13 @@ def test_while_a_question_is_open_it_names_statements_alone():
     covered = draw.covered_of(prefetched().func, "pipeline", draw.Source())
     names = ["A_local", "A_shared", "B_local", "B_shared", "C_update"]
     assert covered[0].words == [word for name in names for word in (name, "?")]
+
+
+def test_a_dashed_line_is_a_wait_for_copies_and_ends_their_bar():
+    scene = strip(reversed_rows(noted([0, 1], None, software_pipeline_async_stages=[0])))
+    waits = [shape.of.title for shape in scene.shapes if shape.role == "asked"]
+    assert waits[0] == (
+        "turn 1: each thread waits for its copies, but the last 0 groups, ahead of S"
+    )
+    bars = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "time"]
+    assert bars[0].of.title.endswith("from turn 0 to the wait ahead of S in turn 1")

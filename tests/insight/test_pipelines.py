@@ -171,3 +171,15 @@ def test_what_an_inner_pipeline_becomes_are_statements_of_the_outer_one(stages: 
 def test_what_a_build_refuses_has_no_picture():
     with pytest.raises(Fail, match="Can't pipeline `k`"):
         insight.pipelines(reversed_rows(noted([1, 0])))
+
+
+@pytest.mark.parametrize("stages", [[0, 1], [0, 2], [0, 3]])
+def test_as_many_copies_are_on_their_way_as_a_wait_leaves(stages: list[int]):
+    """One group an iteration: a wait for all but N leaves N of them under way."""
+    func = reversed_rows(noted(stages, None, software_pipeline_async_stages=[0]))
+    found = pipelined(func, lower(func, target.get("nvidia/nvidia-a100")), shown=7)
+    waits = [wait for wait in found.waits or () if wait.for_copies]
+    assert {wait.at.turn for wait in waits} == {turn for turn in found.turns if turn >= stages[1]}
+    for wait in waits:
+        assert wait.groups == sum(f.begins < wait.at < f.ends for f in found.flights)
+        assert any(f.ends == wait.at and f.waited for f in found.flights)

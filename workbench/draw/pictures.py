@@ -93,13 +93,14 @@ class Source:
 
     def pipelines(self, func: PrimFunc) -> Pipelines:
         """What the statements of pipelines do turn by turn, and where its kernels wait."""
-        return insight.pipelines(func, _lowered(func))
+        return insight.pipelines(func, lowered_of(func))
 
 
-def _lowered(func: PrimFunc) -> lower.Lowered | None:
-    """The kernels of a program, if it has any."""
-    with suppress(Refusal):
-        return lower.lower(lower.open_blocks(func), target.get("cuda"))
+def lowered_of(func: PrimFunc) -> lower.Lowered | None:
+    """The kernels of a program, if it has any; of asynchronous copies on a GPU that has them."""
+    for name in ("cuda", "nvidia/nvidia-a100"):
+        with suppress(Refusal):
+            return lower.lower(lower.open_blocks(func), target.get(name))
     return None
 
 

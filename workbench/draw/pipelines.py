@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.diag import count_text
 from workbench.draw.colours import block_role
 from workbench.draw.picture import Picture
 from workbench.draw.scene import (
@@ -23,7 +24,7 @@ from workbench.insight import Flight, Moment, Pipelined, Pipelines, Run, Wait
 
 WIDE, NAMES = 332.0, 88.0  # px of a strip, which fits a phone; of the names of its statements
 CELL, GAP = 46.0, 14.0  # px; the widest cell, and the room of turns that are left out
-HEAD, APART = 36.0, 7.0  # px; of the words over the turns, and between rows, where threads wait
+HEAD, APART = 40.0, 9.0  # px; of the words over the turns, and between rows, where threads wait
 LINE, LANE = 15.0, 4.0  # px; a line of words, and a band of what is on its way beside the cells
 LANES = 3  # bands beside each other
 
@@ -152,8 +153,10 @@ def _legend(grids: Sequence[_Grid]) -> str:
         said.append("→1 writes copy 1, ←1 reads it, a colour each")
     if any(loop.waits for loop in loops):
         said.append("a thick line is where all threads of a block wait")
+    if any(wait.for_copies for loop in loops for wait in loop.waits or ()):
+        said.append("a dashed one is where a thread waits for its copies")
     if any(loop.flights for loop in loops):
-        said.append("a bar beside cells is data on its way to registers, up to its first use")
+        said.append("a bar beside cells is data on its way, up to its first use")
     if any(_ghosts(grid) for grid in grids):
         said.append("dashed and in brackets is the step before")
     return "; ".join(said) + "."
@@ -244,15 +247,23 @@ def _cell(grid: _Grid, run: Run) -> list[Shape]:
 
 
 def _wait(grid: _Grid, wait: Wait) -> list[Shape]:
-    """A line across the turn ahead of a run; a short one in a run that waits within."""
+    """A line across the turn ahead of a run; a short one in a run that waits within.
+
+    It is dashed where a thread waits for its copies.
+    """
     x, y = grid.x(wait.at.turn), grid.y(wait.at.row)
     row = grid.loop.rows[wait.at.row].name
+    role = "asked" if wait.for_copies else "new"
     if wait.within:
-        lines, where = path("new", ((x, y + grid.high / 2), (x + 6, y + grid.high / 2))), "within"
+        lines, where = path(role, ((x, y + grid.high / 2), (x + 6, y + grid.high / 2))), "within"
     else:
-        y -= APART / 2
-        lines, where = path("new", ((x - 1, y), (x + grid.step - 3, y))), "ahead of"
-    title = f"turn {wait.at.turn}: all threads of a block wait {where} {row}"
+        y -= APART / 2 + (3 if wait.for_copies else 0)
+        lines, where = path(role, ((x - 1, y), (x + grid.step - 3, y))), "ahead of"
+    who = "all threads of a block wait"
+    if wait.groups is not None:
+        last = count_text(wait.groups, "group")
+        who = f"each thread waits for its copies, but the last {last},"
+    title = f"turn {wait.at.turn}: {who} {where} {row}"
     return standing(Stands(title=title), [lines])
 
 
@@ -262,21 +273,25 @@ def _flight(grid: _Grid, iteration: int, flights: Sequence[Flight]) -> Iterator[
     lane = iteration % grid.lanes
     bars: list[Shape] = []
     for turn in grid.loop.turns:
-        if not begins.turn <= turn <= ends.turn:
-            continue
+        waited = flights[0].waited and turn == ends.turn
+        if not begins.turn <= turn <= ends.turn or (waited and not ends.row):
+            continue  # the bar of the turn before goes up to its end
         cell = grid.x(turn) + grid.wide
         x = cell + 1 + lane * LANE
         top = grid.middle(begins.row) - 2 if turn == begins.turn else HEAD
         bottom = grid.middle(ends.row) + 2 if turn == ends.turn else grid.end
+        if waited:
+            bottom = grid.y(ends.row) - APART / 2
         bars.append(Rect(x, top, LANE - 1, bottom - top, "time"))
-        rows = {at.row for flight in flights for at in (flight.begins, flight.ends)
-                if at.turn == turn}  # fmt: skip
+        ends_at = [] if waited else [flight.ends for flight in flights]
+        ends_at += [flight.begins for flight in flights]
+        rows = {at.row for at in ends_at if at.turn == turn}
         ticks = [((cell, y), (x, y)) for y in sorted(map(grid.middle, rows))]
         bars.append(path("clock", *ticks))
     loop, last = grid.loop.loop, grid.loop.rows[ends.row].name
     names = ", ".join(flight.buffer for flight in flights)
     title = f"{names} of {loop} = {iteration}: on the way from turn {begins.turn} "
-    title += f"to {last} in turn {ends.turn}"
+    title += f"to {'the wait ahead of ' if flights[0].waited else ''}{last} in turn {ends.turn}"
     one = f"{loop} = {iteration}"
     of = Stands(flights[0].buffer, loops=(loop,), title=title, iteration=one)
     yield from standing(of, bars)

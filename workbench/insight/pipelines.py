@@ -78,23 +78,40 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """All threads of a block wait ahead of a run, or `within` it."""
+    """All threads of a block wait ahead of a run, or `within` it; or for copies, see `groups`.
+
+    Each thread waits until all its groups of copies are there but the last `groups`.
+    """
 
     at: Moment
     within: bool
+    groups: int | None = None
+
+    @property
+    def for_copies(self) -> bool:
+        return self.groups is not None
+
+    @property
+    def words(self) -> str:
+        """Such as "before", "before, for copies but the last 2 groups"."""
+        words = "within" if self.within else "before"
+        if self.groups is None:
+            return words
+        return f"{words}, for copies but the last {count_text(self.groups, 'group')}"
 
 
 @dataclass(frozen=True, slots=True)
 class Flight:
     """Data of an iteration on its way to `buffer`, from the run that asks to the first use.
 
-    None in between waits for it.
+    Or, where `waited`, to the wait of its thread ahead of that run. None in between waits for it.
     """
 
     buffer: str
     iteration: int
     begins: Moment
     ends: Moment
+    waited: bool = False
 
     @property
     def words(self) -> str:
@@ -205,34 +222,45 @@ def _pipelined(
         for row, k in enumerate(order)
         if 0 <= turn - rows[row].stage < count
     )  # fmt: skip
-    told = (
-        None if waiting is None else tuple(_waits(waiting, pipeline, order, runs, (first, count)))
-    )
-    flights = tuple(_flights(pipeline, order, runs, first))
+    waits = _Waits(waiting or (), pipeline, order, count)
+    told = None if waiting is None else tuple(w for run in runs for w in waits.at(run.at))
+    flights = tuple(_flights(pipeline, order, runs, first, waits))
     name = pipeline.loop.loop_var.name
     most = ends[0] != ends[1]
     return Pipelined(name, first, count, most, tuple(rows), turns, runs, flights, told)
 
 
-def _waits(
-    waiting: Collection[Waiting],
-    pipeline: Pipeline,
-    order: Sequence[int],
-    runs: Sequence[Run],
-    ends: tuple[int, int],
-) -> Iterator[Wait]:
-    """Where threads wait for `runs`; the loop that is left has the turns from depth to `ends`."""
-    first, count = ends
-    for run in runs:
-        when: list[When] = [run.iteration - first]
-        if pipeline.depth <= run.at.turn < count:
-            when.append("loop")
-        if pipeline.depth == run.at.turn < count:
-            when.append("entry")
-        at = pipeline.loop.loop_var, order[run.at.row]
-        for within in (False, True):
-            if any(Waiting(*at, one, within) in waiting for one in when):
-                yield Wait(run.at, within)
+@dataclass(frozen=True)
+class _Waits:
+    """Where threads wait in any turn of a pipeline of `count` iterations."""
+
+    waiting: Collection[Waiting]
+    pipeline: Pipeline
+    order: Sequence[int]
+    count: int
+
+    def at(self, at: Moment) -> list[Wait]:
+        """At the run of a row in a turn, if there is one; for copies first."""
+        depth, k = self.pipeline.depth, self.order[at.row]
+        number = at.turn - self.pipeline.stages[k]
+        if not 0 <= number < self.count:
+            return []
+        when: list[When] = [number]
+        if depth <= at.turn < self.count:
+            when += ["loop", "entry"] if at.turn == depth else ["loop"]
+        place = self.pipeline.loop.loop_var, k
+        found = {(w.within, w.groups) for w in self.waiting if w[:2] == place and w.when in when}
+        in_order = sorted(found, key=lambda wait: (wait[0], wait[1] is None))
+        return [Wait(at, within, groups) for within, groups in in_order]
+
+    def last(self, begins: Moment, ends: Moment) -> Moment | None:
+        """The last run up to `ends` ahead of which a thread waits for copies, after `begins`."""
+        for turn in range(ends.turn, begins.turn - 1, -1):
+            for row in reversed(range(len(self.order))):
+                at = Moment(turn, row)
+                if begins < at <= ends and any(wait.for_copies for wait in self.at(at)):
+                    return at
+        return None
 
 
 def _shown(count: int, depth: int, most: int) -> tuple[int, ...]:
@@ -269,12 +297,20 @@ def _uses(stmt: Stmt, copies: Mapping[Buffer, Buffer], number: int) -> Iterator[
 
 
 def _flights(
-    pipeline: Pipeline, order: Sequence[int], runs: Sequence[Run], first: int
+    pipeline: Pipeline,
+    order: Sequence[int],
+    runs: Sequence[Run],
+    first: int,
+    waits: _Waits,
 ) -> Iterator[Flight]:
-    """Global loads into registers, of the iterations that `runs` work on, until what uses them."""
+    """What is on its way of the iterations that `runs` work on.
+
+    Global loads into registers until what uses them, and asynchronous copies until the wait for
+    these, which is the last one ahead of it.
+    """
     iterations = sorted({run.iteration for run in runs})
     for row, k in enumerate(order):
-        for buffer in dict.fromkeys(_fetched(pipeline.stmts[k])):
+        for buffer in dict.fromkeys(_fetched(pipeline, k)):
             ends = [
                 (pipeline.stages[other], there)
                 for there, other in enumerate(order)
@@ -286,13 +322,17 @@ def _flights(
                 begins = Moment(iteration - first + pipeline.stages[k], row)
                 stage, there = min(ends)
                 end = Moment(iteration - first + stage, there)
-                yield Flight(buffer.name, iteration, begins, end)
+                waited = None if buffer.scope == "local" else waits.last(begins, end)
+                yield Flight(buffer.name, iteration, begins, waited or end, waited is not None)
 
 
-def _fetched(stmt: Stmt) -> Iterator[Buffer]:
-    """The registers that `stmt` fills with what it loads from global memory."""
-    for node in walk(stmt):
-        if isinstance(node, BufferStore) and node.buffer.scope == "local":
+def _fetched(pipeline: Pipeline, k: int) -> Iterator[Buffer]:
+    """What statement `k` copies asynchronously, or loads from global memory into registers."""
+    copies = pipeline.stages[k] in pipeline.async_stages
+    for node in walk(pipeline.stmts[k]):
+        if isinstance(node, BufferStore) and copies:
+            yield node.buffer
+        elif isinstance(node, BufferStore) and node.buffer.scope == "local":
             load = copied_load(node.value)
             if isinstance(load, BufferLoad) and load.buffer.scope == "global":
                 yield node.buffer
@@ -353,7 +393,7 @@ def _table(loops: Sequence[Pipelined], plain: Mapping[str, tuple[str, ...]]) -> 
 
 def _entry(loop: Pipelined, run: Run) -> tuple[str | int, ...]:
     waits = [w for w in loop.waits or () if w.at == run.at]
-    said = ", ".join("within" if wait.within else "before" for wait in waits)
+    said = "; ".join(wait.words for wait in waits)
     flying = [f.words for f in loop.flights if f.begins < run.at < f.ends]
     return (
         loop.loop,

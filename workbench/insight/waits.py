@@ -20,12 +20,14 @@ from workbench.ir import (
     BlockRealize,
     Buffer,
     BufferStore,
+    CommitGroup,
     For,
     IfThenElse,
     Kernel,
     SeqStmt,
     Stmt,
     Var,
+    WaitGroup,
     const,
     free_vars,
     seq,
@@ -43,12 +45,16 @@ Where the number of iterations varies, they are those of a loop with the most.
 
 
 class Waiting(NamedTuple):
-    """In statement `k` of the pipeline that `loop` was, `within` it or ahead of it."""
+    """In statement `k` of the pipeline that `loop` was, `within` it or ahead of it.
+
+    All threads for each other; or each for its copies, but the last `groups` of them.
+    """
 
     loop: Var
     k: int
     when: When
     within: bool
+    groups: int | None = None
 
 
 def waits(lowered: Lowered) -> frozenset[Waiting]:
@@ -57,15 +63,15 @@ def waits(lowered: Lowered) -> frozenset[Waiting]:
     first, last = (
         KERNEL_PASSES.index(step) for step in (inject_software_pipeline, insert_barriers)
     )
-    cuda, found = target.get("cuda"), set[Waiting]()
+    gpu, found = target.get("nvidia/nvidia-a100"), set[Waiting]()  # it has asynchronous copies
     for kernel in start:
         assert isinstance(kernel, Kernel)
         marks = _Marks()
-        made = inject_software_pipeline(kernel, cuda, marks.around)
+        made = inject_software_pipeline(kernel, gpu, marks.around)
         if not marks.of:
             continue
         for step in KERNEL_PASSES[first + 1 : last + 1]:
-            made = step(made, cuda)
+            made = step(made, gpu)
         found |= {*_Reader(marks, known_bounds(made)).waits(made.body)}
     return frozenset(found)
 
@@ -85,20 +91,21 @@ class _Marks:
     def around(self, pipeline: Pipeline) -> Pipeline:
         """`pipeline` with marks around its statements, at the iteration, counted from 0."""
         stmts = (
-            _one(seq(self._mark(pipeline.loop, k, True), stmt, self._mark(pipeline.loop, k, False)))
+            stmt
+            if isinstance(stmt, (CommitGroup, WaitGroup))
+            else self._between(pipeline.loop, k, stmt)
             for k, stmt in enumerate(pipeline.stmts)
         )
         return replace(pipeline, stmts=tuple(stmts))
+
+    def _between(self, loop: For, k: int, stmt: Stmt) -> Stmt:
+        marked = seq(self._mark(loop, k, True), stmt, self._mark(loop, k, False))
+        return BlockRealize((), TRUE, Block("", (), (), (), marked))
 
     def _mark(self, loop: For, k: int, begins: bool) -> Stmt:
         buffer = Buffer("mark", (1,), "int32", "local")
         self.of[buffer] = _Mark(loop.loop_var, k, begins)
         return BufferStore(buffer, const(0, "int32"), (loop.loop_var - loop.min,))
-
-
-def _one(stmt: Stmt) -> Stmt:
-    """`stmt` as one statement of a pipeline, as `with_statements` has them."""
-    return BlockRealize((), TRUE, Block("", (), (), (), stmt))
 
 
 @dataclass
@@ -109,7 +116,7 @@ class _Reader:
     known: Bounds
     inside: dict[Var, Waiting] = field(default_factory=dict)
     begun: dict[Var, tuple[Waiting, int]] = field(default_factory=dict)
-    barriers: list[tuple[For, ...]] = field(default_factory=list)
+    found: list[tuple[tuple[For, ...], int | None]] = field(default_factory=list)
 
     def waits(self, body: Stmt) -> Iterator[Waiting]:
         """All waits, each once a statement of the text."""
@@ -128,7 +135,11 @@ class _Reader:
                     if case is not None:
                         yield from self._statement(case, loops)
             case Barrier():
-                self.barriers.append(loops)
+                self.found.append((loops, None))
+            case WaitGroup(count):
+                self.found.append((loops, count))
+            case CommitGroup():
+                pass
             case BufferStore() if stmt.buffer in self.marks.of:
                 self._mark(self.marks.of[stmt.buffer], stmt, loops)
             case _:
@@ -146,13 +157,17 @@ class _Reader:
         self.begun[mark.loop] = at, len(loops)
 
     def _settle(self) -> Iterator[Waiting]:
-        """What the barriers since the last statement stand ahead of, and within which others."""
-        for loops in self.barriers:
+        """What the waits since the last statement stand ahead of, and within which others."""
+        for loops, groups in self.found:
             for loop in {*self.inside, *self.begun}:
                 if loop not in self.begun:
-                    yield self.inside[loop]._replace(within=True)
+                    yield self.inside[loop]._replace(within=True, groups=groups)
                     continue
                 at, depth = self.begun[loop]
                 entered = at.when == "loop" and all(one.loop_var is not loop for one in loops)
-                yield at._replace(when="entry" if entered else at.when, within=len(loops) > depth)
-        self.begun, self.barriers = {}, []
+                yield at._replace(
+                    when="entry" if entered else at.when,
+                    within=len(loops) > depth,
+                    groups=groups,
+                )
+        self.begun, self.found = {}, []

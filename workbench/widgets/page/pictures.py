@@ -40,10 +40,9 @@ def pipelines_of(func: PrimFunc) -> Pipelines:
     """What the statements of pipelines do turn by turn, and where threads wait, if it is built."""
 
     def make() -> Pipelines:
-        lowered = None
         with suppress(Fail):
-            lowered = build(func).lowered
-        return insight.pipelines(func, lowered)
+            return insight.pipelines(func, build(func).lowered)
+        return insight.pipelines(func, draw.lowered_of(func))  # async copies need another GPU
 
     return memo(func, "pipelines", make)
 
