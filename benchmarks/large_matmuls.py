@@ -26,6 +26,7 @@ from workbench.runtime.vendor import time_matmul
 NAMES = ("A", "B", "C")
 # The rows of a tile at each size, and what of cuBLAS's time is to be reached
 SIZES = {1024: (64, 1.0), 2048: (128, 1.12), 4096: (64, 1.08)}
+ASYNC = "nvidia/a100"  # the first that copies asynchronously; its text runs on all that came after
 STAGES = (1, 2, 3)  # turns by which an asynchronous copy is ahead
 AT_A_TIME = 20  # runs in a graph
 
@@ -86,16 +87,15 @@ def asynchronous(kernels: list[Built]) -> list[Results]:
 
     The small ones are added to `kernels`.
     """
-    rng, rows, gpu = np.random.default_rng(7), list[Results](), wb.device().gpu
-    assert gpu is not None
+    rng, rows = np.random.default_rng(7), list[Results]()
     for ahead in STAGES:
-        small = wb.build(strided(wb.Schedule(matmul(64, 128, 128)), copied=ahead), gpu.name)
+        small = wb.build(strided(wb.Schedule(matmul(64, 128, 128)), copied=ahead), ASYNC)
         kernels.append(small)
         arrays = [rng.integers(-8, 9, b.shape).astype(b.type) for b in small.func.params]
         on_gpu, emulated = ([array.copy() for array in arrays] for _ in range(2))
         small(*on_gpu)
         small.emulate(*emulated)
-        large = wb.build(strided(wb.Schedule(matmul(LARGE)), copied=ahead), gpu.name)
+        large = wb.build(strided(wb.Schedule(matmul(LARGE)), copied=ahead), ASYNC)
         row = {"turns ahead": ahead, "agrees": bool(np.array_equal(on_gpu[-1], emulated[-1]))}
         rows.append(row | _beside_cublas(LARGE, large))
     return rows
