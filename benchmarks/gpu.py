@@ -114,6 +114,7 @@ def report(results: Results) -> str:
         "cuBLAS",
         "beside TVM",
         "beside cuBLAS",
+        "asynchronous copies",
         "convolution beside TVM",
         "cuDNN",
         "card",
@@ -157,6 +158,7 @@ def main(*asked: str) -> int:
     parts: dict[str, Callable[[], object]] = {
         "card": vendor.card,
         "histories": lambda: run_histories(results, runs, kernels),
+        "asynchronous copies": lambda: large_matmuls.asynchronous(kernels),
         "sanitizer": lambda: sanitize.sanitize(kernels, arch),
         "faults": isolation.faulty_kernels,
         "full": isolation.full_card,

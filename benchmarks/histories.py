@@ -7,7 +7,7 @@ from typing import Any
 
 import workbench as wb
 from benchmarks.convolutions import convolution, tiled, tutorial
-from benchmarks.matmuls import matmul, small_branches, strided
+from benchmarks.matmuls import ahead_small, matmul, small_branches, strided
 from workbench import script
 from workbench.history.history import HistoryNode
 from workbench.ir import PrimFunc
@@ -63,6 +63,7 @@ def histories() -> Iterator[tuple[str, wb.Schedule]]:
     yield "vector add of 1024", add_branches(vector_add(1024), THREADS)
     yield "window sum of 1024", window_branches(window_sum(1024), THREADS)
     yield "matrix multiply of 8 x 8", small_branches()
+    yield "matrix multiply of 64 x 64", ahead_small()
     yield from strided_tiles()
     yield from blurs()
     for name in NAMES:

@@ -8,16 +8,25 @@ import workbench as wb
 from benchmarks import large_jobs
 from benchmarks.beside import beside, by_turns, compiled, launched, our_text, tvm_text
 from benchmarks.large_jobs import Job
-from benchmarks.matmuls import LARGE, SCHEDULES, grid, large_branches, matmul, strided
+from benchmarks.matmuls import (
+    LARGE,
+    SCHEDULES,
+    ahead_large,
+    grid,
+    large_branches,
+    matmul,
+    strided,
+)
 from benchmarks.steps import Results
 from benchmarks.vendor import in_a_graph
-from workbench.runtime import recorded
+from workbench.runtime import Built, recorded
 from workbench.runtime.gpu import graph_sample
 from workbench.runtime.vendor import time_matmul
 
 NAMES = ("A", "B", "C")
 # The rows of a tile at each size, and what of cuBLAS's time is to be reached
 SIZES = {1024: (64, 1.0), 2048: (128, 1.12), 4096: (64, 1.08)}
+STAGES = (1, 2, 3)  # turns by which an asynchronous copy is ahead
 AT_A_TIME = 20  # runs in a graph
 
 
@@ -30,7 +39,7 @@ def product(n: int = LARGE) -> Job:
 
 def run_matmuls(results: Results, runs: list[recorded.Run]) -> list[Results]:
     """Every step of the lessons' histories at the course's size."""
-    source = [("matrix multiply of 1024 x 1024", large_branches())]
+    source = [("matrix multiply of 1024 x 1024", large_branches()), ("lesson 9", ahead_large())]
     return large_jobs.run(source, product(), results, runs)
 
 
@@ -67,19 +76,38 @@ def beside_cublas() -> list[Results]:
     rows = []
     for n, (tile, enough) in SIZES.items():
         row = {"name": f"strided tiles of {tile} rows, fetched ahead, {n} x {n}"}
-        row |= _beside_cublas(n, tile)
+        row |= _beside_cublas(n, wb.build(strided(wb.Schedule(matmul(n)), tile, ahead=True)))
         rows.append(row | {"to reach": enough, "reached": row["ours / cuBLAS"] <= enough})
     return rows
 
 
-def _beside_cublas(n: int, tile: int) -> Results:
+def asynchronous(kernels: list[Built]) -> list[Results]:
+    """Tiles copied asynchronously, some turns ahead: small ones compared, large beside cuBLAS.
+
+    The small ones are added to `kernels`.
+    """
+    rng, rows, gpu = np.random.default_rng(7), list[Results](), wb.device().gpu
+    assert gpu is not None
+    for ahead in STAGES:
+        small = wb.build(strided(wb.Schedule(matmul(64, 128, 128)), copied=ahead), gpu.name)
+        kernels.append(small)
+        arrays = [rng.integers(-8, 9, b.shape).astype(b.type) for b in small.func.params]
+        on_gpu, emulated = ([array.copy() for array in arrays] for _ in range(2))
+        small(*on_gpu)
+        small.emulate(*emulated)
+        large = wb.build(strided(wb.Schedule(matmul(LARGE)), copied=ahead), gpu.name)
+        row = {"turns ahead": ahead, "agrees": bool(np.array_equal(on_gpu[-1], emulated[-1]))}
+        rows.append(row | _beside_cublas(LARGE, large))
+    return rows
+
+
+def _beside_cublas(n: int, built: Built) -> Results:
     """Each as a graph of several runs; CuPy lets cuBLAS into none, so that PyTorch asks for it."""
     import cupy
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
-    job = product(n)
-    text = our_text(wb.build(strided(wb.Schedule(matmul(n)), tile, ahead=True)))
+    job, text = product(n), our_text(built)
     function = compiled(text)
     c = cupy.asarray(job.output())
     launched(function, text, NAMES, [*map(cupy.asarray, job.whole), c])()

@@ -123,15 +123,15 @@ def _fetch_together(sch: Any, block: Any, nthread: int, read_idx: int, read_loc:
 
 
 def strided(
-    sch: wb.Schedule, rows: int = 64, *, ahead: bool = False, copied: int = 0
+    sch: wb.Schedule, rows: int = 64, *, ahead: bool = False, copies: int = 2, copied: int = 0
 ) -> wb.Schedule:
     """Tiles of `rows` x 128 by two threads a row, each 8 x 8 cells in strided groups of 4 x 4.
 
     A warp lies on 4 x 8 of them, so its reads of shared memory meet no bank twice; A is kept by
     columns in shared memory, its rows padded, and comes there through registers, 4 floats a load.
     With `ahead`, the next tiles are on their way to registers while these are used, and shared
-    memory has two copies of each: one barrier a turn. With `copied`, they are copied
-    asynchronously, A float by float, so many turns ahead.
+    memory has `copies` of each: with two or more, one barrier a turn. With `copied`, they are
+    copied asynchronously, A float by float, so many turns ahead.
     """
     block = sch.get_block("C")
     C_local = sch.cache_write(block, 0, "local")
@@ -175,8 +175,8 @@ def strided(
         sch.vectorize(sch.get_loops(copy)[-1])
     sch.decompose_reduction(block, k0)
     if ahead:  # B into registers, B on, A into registers, A on, the work
-        two = {"A_shared": 2, "B_shared": 2}
-        sch.pipeline(k0, stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies=two)
+        both = {"A_shared": copies, "B_shared": copies}
+        sch.pipeline(k0, stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies=both)
     if copied:
         sch.pipeline(k0, stages=[0, 0, copied], async_stages=[0])
     return sch
@@ -223,6 +223,31 @@ def large_branches() -> wb.Schedule:
             blocking(sch, *tiles, keep=keep)
     sch.goto(0)
     return blocking_with_shared(sch, 8, 8, 8, 8, 8)
+
+
+def ahead_small() -> wb.Schedule:
+    """Every way that lesson 9 takes through its small product."""
+    sch = blocking_with_shared(wb.Schedule(matmul(64)), 4, 4, 8, 8, 8)
+    for name in ("A_shared", "B_shared"):
+        held = sch.cache_read(name, 0, "local")
+        sch.compute_at(held, "k_0")
+        _, thread, vector = sch.split(sch.fuse(*sch.get_loops(held)[-2:]), factors=[None, 64, 4])
+        sch.vectorize(vector)
+        sch.bind(thread, "threadIdx.x")
+    through_registers = sch.node.id
+    for copies in (None, *({"A_shared": n, "B_shared": n} for n in (2, 3))):
+        sch.goto(through_registers)
+        sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies=copies)
+    return sch
+
+
+def ahead_large() -> wb.Schedule:
+    """The same for its real size: strided tiles, then fetched ahead with one to three copies."""
+    sch = strided(wb.Schedule(matmul(LARGE)))
+    for copies in (1, 2, 3):
+        sch.goto(0)
+        strided(sch, ahead=True, copies=copies)
+    return sch
 
 
 def grid() -> Iterator[tuple[str, wb.Schedule]]:

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from workbench.codegen import source
 from workbench.ir import Buffer, dtypes
+from workbench.lower.shared_memory import dynamic_shared
 from workbench.runtime import Built
 from workbench.runtime.arguments import written_params
 
+_FUNCTION = re.compile(r"static __device__ __forceinline__ \w+ (\w+)\(")
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _MAIN = """
 #include <cstdio>
@@ -57,8 +59,8 @@ def host_program(programs: Sequence[Built]) -> str:
     texts, launches = [], []
     for number, built in enumerate(programs):
         text = source(built.kernels, built.target)
-        for kernel in built.kernels:
-            text = re.sub(rf"\b{kernel.name}\b", f"p{number}_{kernel.name}", text)
+        for name in [*(kernel.name for kernel in built.kernels), *_FUNCTION.findall(text)]:
+            text = re.sub(rf"\b{name}\b", f"p{number}_{name}", text)
         texts.append(text)
         launches.append(_launch(built, f"p{number}"))
     return _MAIN.format(kernels="\n".join(texts), launches="\n".join(launches), count=len(programs))
@@ -79,7 +81,11 @@ def _launch(built: Built, name: str) -> str:
             before.append(f"  float* {variable} = (float*)array({size}, {filled});")
         grid, block = (f"dim3({', '.join(map(str, size))})" for size in (kernel.grid, kernel.block))
         arguments = ", ".join(arrays[views[flat]] for flat in kernel.params)
-        lines.append(f"  {name}_{kernel.name}<<<{grid}, {block}>>>({arguments});")
+        function, shared = f"{name}_{kernel.name}", dynamic_shared(kernel)[1]
+        if shared:
+            most = "cudaFuncAttributeMaxDynamicSharedMemorySize"
+            lines.append(f"  OK(cudaFuncSetAttribute({function}, {most}, {shared}));")
+        lines.append(f"  {function}<<<{grid}, {block}, {shared}>>>({arguments});")
     lines.append("  OK(cudaDeviceSynchronize());")
     lines += [f"  OK(cudaFree({variable}));" for variable in arrays.values()]
     return "\n".join(before + lines)

@@ -23,7 +23,15 @@ from benchmarks.beside import our_text, tvm_text
 from benchmarks.convolutions import convolution, lesson_large, lesson_small, tiled, tutorial
 from benchmarks.histories import histories, large, vector_add, window_sum
 from benchmarks.lab_step import percentile_95
-from benchmarks.matmuls import LARGE, SCHEDULES, large_branches, matmul, naive, strided
+from benchmarks.matmuls import (
+    LARGE,
+    SCHEDULES,
+    ahead_large,
+    large_branches,
+    matmul,
+    naive,
+    strided,
+)
 from benchmarks.sanitize import host_program
 from tests.support.every import EVERY
 from workbench.emulate import evaluate
@@ -236,7 +244,8 @@ def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
     """The programs that the script times."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
-        timed = [*(sch for _, sch in sources), large_branches(), lesson_small(), lesson_large()]
+        timed = [sch for _, sch in sources]
+        timed += [large_branches(), ahead_large(), lesson_small(), lesson_large()]
         return {recorded.program_key(node.func) for sch in timed for node in sch.history}
 
 

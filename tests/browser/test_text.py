@@ -83,7 +83,7 @@ def test_numbers_stay_whole_and_code_is_marked(
         file.write_text(static_form.offline_page("lab", shown(lab), ""))
         page.goto(file.as_uri())
         expect(page.locator(".wb-pane").filter(visible=True).first).to_be_visible()
-        for turn, name in enumerate(("who does what", "memory", "tiles"), k):
+        for turn, name in enumerate(("who does what", "memory", "tiles", "pipeline"), k):
             set_width(page, WIDTHS[0])
             tab = page.get_by_role("tab", name=name, exact=True)
             if not tab.count():
@@ -109,7 +109,7 @@ def shown(lab: wb.widgets.Lab) -> dict[str, object]:
     """The traits of a saved page of where the lab is: run, compared, with every picture."""
     lab.run()
     lab.against = 0 if lab.at else -1
-    for machine in ("who", "memory", "tiles"):
+    for machine in ("who", "memory", "tiles", "pipeline"):
         lab.view = {**lab.view, "machine": machine}
     state = lab.get_state()
     kept = {name for name in state if name in SHOWN or name.startswith(("page_", "compare_"))}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.lower.test_pipelines import prefetching
 from tests.support.gpu_programs import (
     MATMUL,
     VECTOR_ADD,
@@ -102,6 +103,23 @@ def test_memory_of_a_tile_that_is_loaded_again_for_each_step_of_k():
     levels = insight.memory(func).levels
     uses = {use.buffer: use.bytes for level in levels[1:] for use in level.buffers}
     assert uses == sizes and len(sizes) == 3
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_memory_holds_the_copies_of_a_pipeline(copies: int):
+    sch = prefetching(32)
+    both = {"A_shared": copies, "B_shared": copies}
+    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies=both)
+    (kernel,) = kernels(sch.func)
+    held = sum(4 * int(np.prod(b.shape)) for b in kernel.allocs if b.scope == "shared")
+    assert insight.memory(sch.func).levels[1].used == held
+
+
+def test_memory_of_a_pipeline_that_no_build_takes():
+    sch = prefetching(32)
+    once = insight.memory(sch.func)
+    sch.annotate("k_0", "software_pipeline_stage", [0, 0, 0, 0, 1])
+    assert insight.memory(sch.func).levels == once.levels
 
 
 def test_memory_of_the_window_sum():

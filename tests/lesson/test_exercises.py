@@ -102,6 +102,30 @@ def bound_sum(sch: Schedule) -> None:
     sch.cache_write("C", 0, "local")
 
 
+def bound_tiles(sch: Schedule) -> None:
+    """All that lesson 9's exercise leaves unbound."""
+    i_0, j_0, tx, *_ = sch.get_loops("C_update")
+    sch.bind(i_0, "blockIdx.y")
+    sch.bind(j_0, "blockIdx.x")
+    sch.bind(tx, "threadIdx.x")
+    for name in ("A_shared", "B_shared"):
+        sch.bind(sch.get_loops(name)[-1], "threadIdx.x")
+
+
+BEHIND = [0, 3, 1, 4, 2]  # both stores
+
+
+def pipelined(sch: Schedule, order: list[int], copies: int) -> None:
+    bound_tiles(sch)
+    for name in ("A_shared", "B_shared"):
+        held = sch.cache_read(name, 0, "local")
+        sch.compute_at(held, "k_0")
+        cells = sch.fuse(*sch.get_loops(held)[-2:])
+        sch.bind(sch.split(cells, factors=[None, 64])[1], "threadIdx.x")
+    both = {"A_shared": copies, "B_shared": copies}
+    sch.pipeline("k_0", [0, 0, 0, 0, 1], order, both)
+
+
 def rows_and_columns(sch: Schedule) -> None:
     """A block for each row, in both stages."""
     for name in ("H", "B"):
@@ -128,6 +152,8 @@ HALF = "at most 57,728 global loads and stores, half of the naive kernel's"
 WARPS = "32 to 256 threads in a block, a multiple of 32"
 BLOCKS, MANY = "at least 4 blocks", "at least 16 blocks"
 EACH = "a thread for each cell, at most 24 idle"
+AHEAD = "the next tile on its way to registers while this one is used"
+ONE_EACH = "at most 8 barriers for each block"
 TURN = "1 turn for each of a warp's reads of shared memory"
 
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
@@ -231,6 +257,16 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
         "few channels at a time",
         lambda s: convolve(s, across=16, copies=4, step=4),
         "at most 18 barriers for each block",
+    ),
+    ("one_ahead", "nothing done", lambda s: None, RESULT),
+    ("one_ahead", "as lesson 4 has it", bound_tiles, AHEAD),
+    ("one_ahead", "stored ahead of the work", lambda s: pipelined(s, [0, 1, 2, 3, 4], 2), AHEAD),
+    ("one_ahead", "one copy", lambda s: pipelined(s, BEHIND, 1), ONE_EACH),
+    (
+        "one_ahead",
+        "three copies",
+        lambda s: pipelined(s, BEHIND, 3),
+        "at most 4,096 bytes of shared memory for each block",
     ),
     ("own_operator", "no steps", lambda sch: None, RESULT),
     ("own_operator", "stored whole", rows_and_columns, HALF),
@@ -556,7 +592,8 @@ def test_an_exercise_that_is_not_there():
         lesson.exercise("odd")
     assert str(refused.value) == (
         "Can't find the exercise 'odd'.\n"
-        "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn, own_operator"
+        "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn, "
+        "own_operator, one_ahead"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from benchmarks.matmuls import blocking, matmul
+from benchmarks.matmuls import ahead_small, blocking, matmul
 from tests.widgets.programs import ADD, WINDOW, bind_both, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
@@ -37,6 +37,17 @@ def test_who_computes_is_read_off_the_program(factors: list[int], truth: int, in
     verdict = question.judge(sch.func)
     assert verdict is not None and verdict.truth == CHOICES[truth]
     assert f"`C[{index}]` is C[5]" in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("name", "truth"),
+    [("ahead_in_one_copy", "15 times"), ("ahead_in_two_copies", "4,096 bytes")],
+)
+def test_a_pipeline_is_told_from_its_loop_and_from_other_pipelines(name: str, truth: str):
+    """Which have the same loops, but other notes."""
+    judge = lesson.question(name).judge
+    verdicts = [judge(node.func) for node in ahead_small().history]
+    assert [verdict.truth for verdict in verdicts if verdict] == [truth]
 
 
 @pytest.mark.parametrize(

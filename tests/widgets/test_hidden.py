@@ -24,7 +24,18 @@ from workbench.widgets import Lab
 from workbench.widgets.page.question import PICTURE, UNTIL
 from workbench.widgets.still import offline
 
-EVERY = ["TensorIR", "loops", "CUDA", "Metal", "OpenCL", "Code", "who", "memory", "tiles"]
+EVERY = [
+    "TensorIR",
+    "loops",
+    "CUDA",
+    "Metal",
+    "OpenCL",
+    "Code",
+    "who",
+    "memory",
+    "tiles",
+    "pipeline",
+]
 
 
 def opened(name: str) -> Lab:
@@ -87,7 +98,7 @@ def test_a_covered_picture_has_what_the_program_says():
 def test_every_place_shows_a_question_mark():
     lab = opened("window_cached")
     lab.run()
-    for machine in ("who", "memory", "tiles"):
+    for machine in ("who", "memory", "tiles", "pipeline"):
         lab.view = {**lab.view, "machine": machine}
         page = lab.session.page
         assert covered(page["pictures"][page["shown"][machine]])

@@ -67,7 +67,7 @@ def test_an_open_question_is_answered_nowhere_on_its_page(name: str, page: Page,
         sch.history.answers.clear()
         if given == "answered":
             sch.history.answers[question.name] = question.choices[0]
-        lab = wb.lab(sch, question=question, panes=["who", "memory", "tiles"])
+        lab = wb.lab(sch, question=question, panes=["who", "memory", "tiles", "pipeline"])
         lab.run()
         lab.to_html(tmp_path / f"{given}.html")
         page.goto((tmp_path / f"{given}.html").as_uri())

@@ -8,7 +8,9 @@ import workbench as wb
 from tests.runtime.test_sizes import ADD, read
 
 
-@pytest.mark.parametrize("pane", ["TensorIR", "CUDA", "C", "Code", "who", "memory", "tiles"])
+@pytest.mark.parametrize(
+    "pane", ["TensorIR", "CUDA", "C", "Code", "who", "memory", "tiles", "pipeline"]
+)
 def test_every_pane_opens(pane, tmp_path):
     sch = wb.Schedule(read(ADD))
     outer, inner = sch.split("i", factors=[None, 64])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -61,12 +61,14 @@ class WrittenOut:
     """A program with the turns of its pipelines written out, the inner ones first.
 
     In `body`, statements that `with_statements` told apart still are; `buffers` says what became of
-    those that live in it, and `spare` which have more copies than the number that would do.
+    those that live in it, and `spare` which have more copies than the number that would do. Of each
+    of the `pipelines` there is what it was, and what it became.
     """
 
     body: Stmt
     buffers: dict[Buffer, Buffer]
     spare: dict[Buffer, int]
+    pipelines: tuple[tuple[Pipeline, Injected], ...]
 
 
 @once
@@ -75,14 +77,16 @@ def written_out(func: PrimFunc) -> WrittenOut:
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     body: Stmt = with_statements(func.body)
     twice, spare = doubled(func.body), dict[Buffer, int]()
+    found: list[tuple[Pipeline, Injected]] = []
     while loop := innermost(body):
         known = arith.loop_bounds([node for node in walk(body) if isinstance(node, For)])
         private = [buffer for buffer in own.values() if buffer.scope != "global"]
         made = injected(loop, body, known, private, doubled=twice)
+        found.append((pipeline_of(loop), made))
         spare |= made.spare
         own = {old: made.copies.get(new, new) for old, new in own.items()}
         body = replace_node(body, loop, made.stmt)
-    return WrittenOut(body, own, spare)
+    return WrittenOut(body, own, spare, tuple(found))
 
 
 @once
@@ -153,12 +157,13 @@ def injected(
     axes: Sequence[tuple[str, Var]] = (),
     doubled: Collection[Buffer] = (),
     waits: bool = False,
+    marked: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline,
 ) -> Injected:
     """What becomes of the pipeline `loop`, the innermost one in `body`; see `Needs` for the rest.
 
     Of those that are `doubled` there are two copies at least. With `waits`, what an asynchronous
-    stage copies is begun, and waited for; else just made. Raises Refusal where it would not do what
-    the loop does.
+    stage copies is begun, and waited for; else just made. What is proved may be `marked` before it
+    is written out. Raises Refusal where it would not do what the loop does.
     """
     pipeline = pipeline_of(loop)
     needs = Needs(pipeline, body, known, private, axes)
@@ -177,7 +182,7 @@ def injected(
     if waits and made.async_stages:
         alone = [stage in made.async_stages for stage in made.stages]
         made = with_groups(made, [*needs.all(counts, lambda first, then, lag: alone[first])])
-    return Injected(made.expanded(known), copies, spare)
+    return Injected(marked(made).expanded(known), copies, spare)
 
 
 def pipeline_of(loop: For) -> Pipeline:
@@ -215,7 +220,7 @@ def pipeline_of(loop: For) -> Pipeline:
             loop, "two statements cannot have one place in the order", f"use each of {every} once"
         )
     pipeline = Pipeline(loop, stmts, stages, order, _async_stages(loop, stages))
-    _refuse_no_copy(pipeline)
+    refuse_no_copy(pipeline)
     return pipeline
 
 
@@ -227,7 +232,7 @@ def _async_stages(loop: For, stages: Sequence[int]) -> tuple[int, ...]:
     return found  # type: ignore[return-value]
 
 
-def _refuse_no_copy(pipeline: Pipeline) -> None:
+def refuse_no_copy(pipeline: Pipeline) -> None:
     """Refuse what is in an asynchronous stage and not copied as it is, from global to shared."""
     for k, stmt in enumerate(pipeline.stmts):
         if pipeline.stages[k] not in pipeline.async_stages:
@@ -237,7 +242,7 @@ def _refuse_no_copy(pipeline: Pipeline) -> None:
                 raise _wrong(
                     pipeline.loop,
                     f"`{_name(stmt)}` can't be asynchronous: {why}",
-                    f"leave it to a stage that is not: {_as_call(pipeline)}",
+                    f"leave it to a stage that is not: {as_call(pipeline)}",
                     *_places(stmt),
                     detail="cp.async copies from global to shared memory, or fills with zeros",
                 )
@@ -250,7 +255,7 @@ def refuse_async(loop: For, target: Target) -> None:
         raise _wrong(
             loop,
             f"{target.title} ({target.arch}) has no asynchronous copies",
-            f'name a GPU that has them, as "nvidia/a100", or take {_as_call(pipeline)}',
+            f'name a GPU that has them, as "nvidia/a100", or take {as_call(pipeline)}',
             detail="cp.async is of CUDA GPUs from sm_80 on",
         )
 
@@ -272,7 +277,7 @@ def _no_copy(store: BufferStore) -> str:
     return ""
 
 
-def _as_call(pipeline: Pipeline) -> str:
+def as_call(pipeline: Pipeline) -> str:
     """The step that made `pipeline`, without its asynchronous stages."""
     order, stages = list(pipeline.order), list(pipeline.stages)
     turn = "" if order == sorted(order) else f", order={order}"

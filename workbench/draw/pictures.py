@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
-from workbench import insight
+from workbench import insight, lower, target
+from workbench.diag import Fail, Refusal
 from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.picture import Picture
+from workbench.draw.pipelines import covered_turns, pipelines_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.who import labels_of, who_picture
-from workbench.insight import Memory, Selection, Tiles, Values, Who
+from workbench.insight import Memory, Pipelines, Selection, Tiles, Values, Who
 from workbench.ir import PrimFunc, stores
 
-PICTURES = ("who", "memory", "tiles")
+PICTURES = ("who", "memory", "tiles", "pipeline")
 
 
 def picture_of(
@@ -30,10 +33,10 @@ def picture_of(
     """The picture `name` of `func`: one of `PICTURES`.
 
     "who" shows the cells of `buffer` (default: the last output), that at `asked` ringed; "tiles"
-    what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`. What
-    differs from the program `before` is marked. `source` gives the data of programs, where it is
-    kept. Raises ValueError for another name, and for a buffer, axis, value or level that the
-    program does not have.
+    what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
+    the turns of loops whose statements run in turns of their own. What differs from the program
+    `before` is marked. `source` gives the data of programs, where it is kept. Raises ValueError for
+    another name, and for a buffer, axis, value or level that the program does not have.
     """
     data = source or Source()
     if name not in PICTURES:
@@ -55,6 +58,12 @@ def picture_of(
         return who_picture(whose, labels, asked, turns, insight.loops_of(func))
     if name == "memory":
         return memory_picture(data.memory(func), data.memory(before) if before else None)
+    if name == "pipeline":
+        then = None
+        if before is not None:
+            with suppress(Fail):  # of one that is refused, or of any size, nothing is shown
+                then = data.pipelines(before)
+        return pipelines_picture(data.pipelines(func), then)
     return _tiles(func, select or {}, level, before, data.tiles)
 
 
@@ -62,6 +71,8 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
     """What of the picture `name` the program itself says: its buffers, "?" for all else."""
     if name == "memory":
         return covered_places(source.memory(func))
+    if name == "pipeline":
+        return (covered_turns(source.pipelines(func)),)
     return (covered_sheets(source.tiles(func, {})),)
 
 
@@ -79,6 +90,18 @@ class Source:
     def tiles(self, func: PrimFunc, select: Selection) -> Tiles:
         """What the selection touches."""
         return insight.tiles(func, select)
+
+    def pipelines(self, func: PrimFunc) -> Pipelines:
+        """What the statements of pipelines do turn by turn, and where its kernels wait."""
+        return insight.pipelines(func, lowered_of(func))
+
+
+def lowered_of(func: PrimFunc) -> lower.Lowered | None:
+    """The kernels of a program, if it has any; of asynchronous copies on a GPU that has them."""
+    for name in ("cuda", "nvidia/nvidia-a100"):
+        with suppress(Refusal):
+            return lower.lower(lower.open_blocks(func), target.get(name))
+    return None
 
 
 def _tiles(

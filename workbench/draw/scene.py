@@ -26,7 +26,7 @@ _LETTERS = {
     "aegohnpqubdETPSJ$0123456789YZ{}": 13,
     "ABCKRVX": 14,
     "GDHNOQU&": 16,
-    "+<=>~^#→×›": 17,
+    "+<=>~^#→←×›": 17,
     "wM": 18,
     "%mW@…": 20,
 }
@@ -62,7 +62,7 @@ class Stands(NamedTuple):
 
     `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
     `thread` are (x, y, z); `loops` names loops of the program and `statement` a block of it;
-    `title` says it in words.
+    `title` says it in words. What is of one `iteration` of a pipeline lights up together.
     """
 
     buffer: str = ""
@@ -73,6 +73,7 @@ class Stands(NamedTuple):
     loops: tuple[str, ...] = ()
     statement: str = ""
     title: str = ""
+    iteration: str = ""
 
 
 NOTHING = Stands()

@@ -100,6 +100,7 @@ def _about(of: Stands) -> tuple[str, str]:
         ("thread", _point(of.thread)),
         ("loops", _escaped(" ".join(of.loops))),
         ("statement", _escaped(of.statement)),
+        ("iteration", _escaped(of.iteration)),
     )
     title = f"<title>{_escaped(of.title)}</title>" if of.title else ""
     return "".join([f' data-{key}="{value}"' for key, value in about if value]), title

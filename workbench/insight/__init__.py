@@ -7,6 +7,17 @@ from workbench.insight.idle import idle_threads
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
+from workbench.insight.pipelines import (
+    Flight,
+    Moment,
+    Pipelined,
+    Pipelines,
+    Row,
+    Run,
+    Use,
+    Wait,
+    pipelines,
+)
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled
@@ -35,6 +46,7 @@ __all__ = [
     "Conflicts",
     "Counts",
     "Digit",
+    "Flight",
     "Flow",
     "Group",
     "Idle",
@@ -43,13 +55,18 @@ __all__ = [
     "Level",
     "Limit",
     "Memory",
+    "Moment",
     "Occupancy",
+    "Pipelined",
+    "Pipelines",
     "Point",
     "Redundancy",
     "Region",
     "Request",
     "Reuse",
+    "Row",
     "Roofline",
+    "Run",
     "SIDES",
     "Selection",
     "Table",
@@ -58,7 +75,9 @@ __all__ = [
     "Touch",
     "Traffic",
     "Turns",
+    "Use",
     "Values",
+    "Wait",
     "Who",
     "axes",
     "coalescing",
@@ -68,6 +87,7 @@ __all__ = [
     "loops_of",
     "memory",
     "occupancy",
+    "pipelines",
     "redundancy",
     "roofline",
     "sampled",

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from workbench import script
 from workbench.access.accesses import by_buffer
-from workbench.diag import count_text
+from workbench.check import pipelines
+from workbench.diag import Refusal, count_text
 from workbench.insight.accesses import Access, accesses, at_first
 from workbench.insight.cells import Touched, box_around, executions, touched_by, union
 from workbench.insight.page import Kind, Point, Table
@@ -142,7 +143,8 @@ NAMES = {
 def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     """Where the buffers of `func` live, and how much every thread together loads and stores.
 
-    A buffer in shared or local memory takes the box that one block or thread touches of it.
+    A buffer in shared or local memory takes the box that one block or thread touches of it, times
+    its copies in a pipeline.
     `target` gives the capacity of shared memory.
     """
     found = by_buffer(accesses(func))
@@ -154,8 +156,10 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     joined = {frozenset(pair) for lane in lanes for pair in pairwise(lane)}
     drawn = [way for way in copies if frozenset(way[1:]) in joined]
     taken = {access for way in drawn for access in ways[way]}
+    times = _copies_in_turn(func)
     uses = {
-        b: _use(func, b, of := found.get(b, []), [a for a in of if a not in taken]) for b in order
+        b: _use(func, b, of := found.get(b, []), [a for a in of if a not in taken], times.get(b, 1))
+        for b in order
     }
     levels = tuple(
         _level(scope, [uses[b] for b in order if b.scope == scope], target) for scope in scopes
@@ -193,7 +197,16 @@ def _one_owner(access: Access, scope: str) -> dict[Var, int]:
     return at_first(access, "block", *(["thread"] if scope == "local" else []))
 
 
-def _use(func: PrimFunc, buffer: Buffer, found: list[Access], used: list[Access]) -> BufferUse:
+def _copies_in_turn(func: PrimFunc) -> dict[Buffer, int]:
+    try:
+        return pipelines.copies(func)
+    except Refusal:  # of notes that a build will refuse
+        return {}
+
+
+def _use(
+    func: PrimFunc, buffer: Buffer, found: list[Access], used: list[Access], times: int
+) -> BufferUse:
     size = dtypes.itemsize(buffer.type)
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
@@ -203,7 +216,7 @@ def _use(func: PrimFunc, buffer: Buffer, found: list[Access], used: list[Access]
         buffer.type,
         buffer.shape,
         _role(func, buffer, found),
-        held * size,
+        held * times * size,
         loads,
         stores,
         loads * size,
@@ -260,19 +273,20 @@ def _copies(way: Way, loads: Sequence[Access]) -> bool:
     """Whether these stages put elements into another memory and do nothing else to them."""
     _, source, target = way
     return source.scope != target.scope and all(
-        access.store is not None and _copied(access.store.value) is access.node for access in loads
+        access.store is not None and copied_load(access.store.value) is access.node
+        for access in loads
     )
 
 
-def _copied(value: Expr) -> Expr | None:
+def copied_load(value: Expr) -> Expr | None:
     """The load whose element `value` is, converted or padded with a number at most."""
     match value:
         case BufferLoad():
             return value
         case Cast(value=inner):
-            return _copied(inner)
+            return copied_load(inner)
         case Call("if_then_else", (_, inner, Const()) | (_, Const(), inner)):
-            return _copied(inner)
+            return copied_load(inner)
     return None
 
 

@@ -24,6 +24,7 @@ BUILDERS: Mapping[str, Callable[..., Any]] = {
         programs.fetched,
         programs.one_each,
         programs.tiled,
+        programs.prefetched,
         programs.staged,
         convolutions.convolution,
         convolutions.one_output_each,

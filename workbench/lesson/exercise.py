@@ -253,5 +253,5 @@ def variants(name: str) -> int:
 
 NAMES: Sequence[str] = (
     *("odd_vector", "wide_window", "few_loads", "small_tiles", "one_turn"),
-    "own_operator",
+    *("own_operator", "one_ahead"),
 )

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from math import prod
 
 from workbench import insight, lower, target
 from workbench.diag import Fail, Refusal, count_text
 from workbench.insight import Counts
-from workbench.ir import Kernel, PrimFunc, dtypes
+from workbench.ir import (
+    Barrier,
+    BufferLoad,
+    BufferStore,
+    For,
+    Kernel,
+    PrimFunc,
+    Stmt,
+    dtypes,
+    stmts_of,
+    walk,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +146,34 @@ def at_most_barriers(each: int) -> Measure:
 
     why = "At a barrier all threads of a block wait for the last of them."
     return Measure(f"at most {count_text(each, 'barrier')} for each block", found, why)
+
+
+def fetched_ahead() -> Measure:
+    """Tiles that come to registers ahead of the work, and from there to shared memory behind it."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        loops = (node for k in kernels(func) for node in walk(k.body) if isinstance(node, For))
+        turns = [stmts_of(loop.body) for loop in loops]
+        turns = [turn for turn in turns if any(isinstance(stmt, Barrier) for stmt in turn)]
+        if not turns:
+            return False, "no loop waits at a barrier"
+        done = [what for what, _ in groupby(filter(None, map(_done, turns[-1])))]
+        return done == ["loads", "works", "stores"], f"a turn {', then '.join(done)}"
+
+    why = (
+        "A load takes hundreds of cycles. A thread waits for it where it uses what was loaded: the "
+        "later that is, the more work is done in the meantime."
+    )
+    return Measure("the next tile on its way to registers while this one is used", found, why)
+
+
+def _done(stmt: Stmt) -> str:
+    """What a statement of a turn does with tiles, "" where it is nothing."""
+    read = {node.buffer.scope for node in walk(stmt) if isinstance(node, BufferLoad)}
+    written = {node.buffer.scope for node in walk(stmt) if isinstance(node, BufferStore)}
+    if "shared" in written:
+        return "loads to shared memory" if "global" in read else "stores"
+    return "loads" if "global" in read else "works" if "shared" in read else ""
 
 
 def reads_in_one_turn() -> Measure:

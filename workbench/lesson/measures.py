@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from math import prod
 
 from workbench import target
+from workbench.check.kernels import extent_of
 from workbench.diag import count_text
-from workbench.ir import PrimFunc
+from workbench.ir import For, PrimFunc, walk
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.edge import fetching_again, idle_threads
 from workbench.lesson.goals import blocks, counts, global_loads, kernels, shared_bytes
@@ -59,6 +60,13 @@ def _barriers(func: PrimFunc, of: str) -> str:
     return times(counted.barriers // counted.blocks)
 
 
+def _turns_of_the_loop(func: PrimFunc, of: str) -> int:
+    """How often the kernel's loop `of` counts: of a pipeline, only the turns that have it all."""
+    loops = (node for kernel in kernels(func) for node in walk(kernel.body))
+    found = [node for node in loops if isinstance(node, For) and node.loop_var.name == of]
+    return sum(map(extent_of, found))
+
+
 def _questions_of_the_padding(func: PrimFunc, of: str) -> str:
     """How often it is asked whether a number of A is inside, by the loops around its reads."""
     around = nests(func)
@@ -101,6 +109,7 @@ MEASURES: Mapping[str, Callable[[PrimFunc, str], str]] = {
     ),
     "uses of a thread": lambda func, of: use_times(func, of, "thread"),
     "barriers": _barriers,
+    "turns of the loop": lambda func, of: count_text(_turns_of_the_loop(func, of), "turn"),
     "shared bytes": lambda func, of: f"{shared_bytes(func):,} bytes",
     "sectors of a warp": lambda func, of: count_text(sectors_of(func, of), "sector"),
     "turns of a warp": lambda func, of: count_text(turns_of(func, of), "turn"),

@@ -22,9 +22,11 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.script.writer import data
 from workbench.widgets import Question, Verdict
 from workbench.widgets.page.question import NOT_SURE
 
+PIPELINE = "software_pipeline_"
 Judge = Callable[[PrimFunc], Verdict | None]
 Measure = Callable[[PrimFunc], str]
 """A number or a name that a program decides, in the words of the choices."""
@@ -49,14 +51,22 @@ def _wrong(measure: Measure, others: Others | None, slips: Slips | None) -> Slip
 
 
 def nests(func: PrimFunc) -> dict[str, str]:
-    """The loops around each block, outermost first: {"C": "i_0 2 blockIdx.x, i_1 4"}."""
+    """The loops around each block, outermost first: {"C": "i_0 2 blockIdx.x, i_1 4"}.
+
+    A pipeline's has its notes: 'k 8 stage [0, 1] order [1, 0] copies {"S": 2}'.
+    """
     found: dict[str, str] = {}
 
     def visit(node: Node, loops: tuple[str, ...]) -> None:
         if isinstance(node, For):
             extent = script.expr_text(node.extent)
             bound = f" {node.thread}" if node.thread else ""
-            loops = (*loops, f"{node.loop_var.name} {extent}{bound}")
+            noted = "".join(
+                f" {key.removeprefix(PIPELINE)} {data(value)}"
+                for key, value in node.annotations
+                if key.startswith(PIPELINE)
+            )
+            loops = (*loops, f"{node.loop_var.name} {extent}{bound}{noted}")
         elif isinstance(node, BlockRealize):
             found[node.block.name] = ", ".join(loops)
         for child in children(node):

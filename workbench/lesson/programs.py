@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Literal, TypeAlias
 
 from workbench import script, te
-from workbench.ir import Expr, PrimFunc
+from workbench.ir import Expr, For, Node, PrimFunc, rewrite
 from workbench.schedule import BlockHandle, Schedule
 
 
@@ -172,6 +173,41 @@ def tiled(
             _, inner = sch.split(cells, factors=[None, threads[0] * threads[1]])
             sch.bind(inner, "threadIdx.x")
     sch.decompose_reduction(block, k_0)
+    return sch.func
+
+
+def unbound(func: PrimFunc) -> PrimFunc:
+    """The program with none of its loops bound to blocks or threads."""
+
+    def serial(node: Node) -> Node:
+        if isinstance(node, For) and node.thread:
+            return replace(node, kind="serial", thread=None)
+        return node
+
+    return rewrite(func, serial)
+
+
+def prefetched(
+    func: PrimFunc,
+    tile: tuple[int, int],
+    threads: tuple[int, int],
+    depth: int,
+    stages: Sequence[int] = (),
+    order: Sequence[int] = (),
+    copies: dict[str, int] | None = None,
+) -> PrimFunc:
+    """A product by tiles that its threads fetch together, through registers.
+
+    Where `stages` are given, the loop over tiles is a pipeline of its five statements: A into
+    registers, A on into shared memory, B, B on, and the work.
+    """
+    sch = Schedule(tiled(func, tile, threads, depth, copies="together"))
+    for name in ("A_shared", "B_shared"):
+        held = sch.cache_read(name, 0, "local")
+        sch.compute_at(held, "k_0")
+        _together(sch, held, threads[0] * threads[1])
+    if stages:
+        sch.pipeline("k_0", [*stages], [*order] or None, copies)
     return sch.func
 
 

@@ -226,7 +226,7 @@ class Schedule(Verbs):
         before: str | int | HistoryNode | None = None,
         **select: int | Sequence[int],
     ) -> Figure:
-        """Draw the program: "who" computes what, the "memory" it uses, or the "tiles" it touches.
+        """Draw the program: "who" computes what, its "memory", its "tiles", or its "pipeline".
 
         `buffer` is the one whose cells "who" shows (default: the last output). `select` chooses
         what "tiles" shows: `block` and `thread`, each a number or (x, y, z), and loops by name;

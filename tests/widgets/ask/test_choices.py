@@ -118,7 +118,7 @@ def test_a_cell_that_sets_a_wrong_view_is_told():
     with pytest.raises(Fail) as refused:
         lab.view = {"machine": "tile"}
     assert refused.value.headline == "Can't show 'tile' of the machine: there is no such pane."
-    assert refused.value.hint == "there are: who, memory, tiles"
+    assert refused.value.hint == "there are: who, memory, tiles, pipeline"
     assert lab.view["machine"] == "tiles"
 
 

@@ -38,7 +38,7 @@ def test_a_page_is_plain_data():
     made = None
     for name in PROGRAM:
         made = page(sch, View(program=name), desk, made)
-    for name in ("who", "memory", "tiles"):
+    for name in ("who", "memory", "tiles", "pipeline"):
         made = page(sch, View(machine=name), desk, made)
     assert json.loads(json.dumps(made)) == made
 

@@ -34,6 +34,7 @@ LABELS = {
     "who": "who does what",
     "memory": "memory",
     "tiles": "tiles",
+    "pipeline": "pipeline",
 }
 
 

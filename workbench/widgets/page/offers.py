@@ -225,7 +225,9 @@ def arguments(
     for param in asked(prim):
         if param.name not in given:
             continue
-        if given[param.name] == "" and (param.required or param.many):
+        if given[param.name] == "":
+            if not (param.required or param.many):
+                continue
             raise Fail(
                 f"Can't {prim.name}: {param.name} is not given yet",
                 hint=f"choose one, {such}"
@@ -238,7 +240,7 @@ def arguments(
             raise _unreadable(prim, param, given[param.name], choices()) from None
         if param.many:
             rest.extend(value if isinstance(value, list) else [value])
-        elif given[param.name] != "":
+        else:
             named[param.name] = value
     return rest, named
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from workbench import draw, insight
 from workbench.diag import Fail
-from workbench.insight import Memory, Tiles, Who
+from workbench.insight import Memory, Pipelines, Tiles, Who
 from workbench.insight.accesses import accesses
 from workbench.ir import PrimFunc, stores
-from workbench.widgets.page.memo import memo
+from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.question import PICTURE
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View
@@ -33,6 +34,17 @@ def who_of(func: PrimFunc, buffer: str) -> Who:
 def memory_of(func: PrimFunc) -> Memory:
     """Which buffer lives where and what crosses the levels."""
     return memo(func, "memory", lambda: insight.memory(func))
+
+
+def pipelines_of(func: PrimFunc) -> Pipelines:
+    """What the statements of pipelines do turn by turn, and where threads wait, if it is built."""
+
+    def make() -> Pipelines:
+        with suppress(Fail):
+            return insight.pipelines(func, build(func).lowered)
+        return insight.pipelines(func, draw.lowered_of(func))  # async copies need another GPU
+
+    return memo(func, "pipelines", make)
 
 
 def tiles_of(func: PrimFunc, select: Mapping[str, int | Sequence[int]]) -> Tiles:
@@ -137,7 +149,7 @@ def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
 
 
 def picture_name(func: PrimFunc, view: View) -> str:
-    """Which picture `view` shows of `func`: "who:C", "memory", "tiles:k_0=3"; "" for none.
+    """Which picture `view` shows of `func`: "who:C", "tiles:k_0=3", else its kind; "" for none.
 
     What the view chose of another program and this one has not (a buffer, an axis) is left out.
     """
@@ -199,7 +211,7 @@ def picture_pane(
     asked: tuple[str, tuple[int, ...]] | None = None,
     before: PrimFunc | None = None,
 ) -> dict[str, Any]:
-    """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x=3,k_0=4".
+    """The picture `name`: "who:C", "memory", "pipeline", or "tiles:blockIdx.x=3,k_0=4".
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A tiling picture says
     where each slider is `at` that leads to it.
@@ -258,6 +270,9 @@ class _Kept(draw.Source):
 
     def memory(self, func: PrimFunc) -> Memory:
         return memory_of(func)
+
+    def pipelines(self, func: PrimFunc) -> Pipelines:
+        return pipelines_of(func)
 
     def tiles(self, func: PrimFunc, select: Mapping[str, int | Sequence[int]]) -> Tiles:
         return tiles_of(func, dict(select))

@@ -10,7 +10,7 @@ from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 
 PROGRAM_PANES = ("tensorir", "loops", *LANGUAGES, "code")
-MACHINE_PANES = ("who", "memory", "tiles")
+MACHINE_PANES = ("who", "memory", "tiles", "pipeline")
 
 
 @dataclass(frozen=True)

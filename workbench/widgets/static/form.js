@@ -76,7 +76,7 @@ function typed(field, id) {
     id,
     type: "text",
     value: field.value,
-    size: field.kind === "int" ? 6 : 12,
+    size: Math.max(field.kind === "int" ? 6 : 12, field.value.length + 3), // beside its arrow
     list: some ? list : null,
     spellcheck: "false",
     autocomplete: "off",

@@ -41,11 +41,11 @@ export function linkMarks(root, lab, menu) {
     );
     return found?.[0] ?? "";
   };
-  // of a shape: the block of a cell where steps start at blocks, the innermost loop of a turn, else
-  // the buffer
+  // of a shape: the block of a cell, or of a pipeline's turn, where steps start at blocks, the
+  // innermost loop of a turn, else the buffer
   const placeOf = (drawn) => {
-    const { name, cell, statement, loops } = drawn.dataset;
-    const block = cell && statement && lab.setup.starts.includes("block");
+    const { name, cell, iteration, statement, loops } = drawn.dataset;
+    const block = (cell || iteration) && statement && lab.setup.starts.includes("block");
     const place = block
       ? ["block", statement.split(", ").at(-1)]
       : loops

@@ -46,11 +46,13 @@ export function clearMarks(strips) {
   for (const over of strips.querySelectorAll(".wb-pointing")) over.remove();
 }
 
-const KIN = ["block", "thread", "row", "column"];
+const KIN = ["block", "thread", "iteration", "row", "column"];
+export const CELLS = "[data-cell], [data-iteration]"; // what has kin
 
-/** Lights up the cells of a picture that share a block, a thread, a row or a column with `cell`. */
+/** Lights up the cells of a picture that share a block, a thread, a row or a column with `cell`, or
+ * an iteration of a pipeline. */
 export function lightKin(strips, cell) {
-  for (const other of strips.querySelectorAll("[data-cell]")) {
+  for (const other of strips.querySelectorAll(CELLS)) {
     const same = cell ? KIN.filter((what) => shares(what, cell, other)) : [];
     if (same.length) other.dataset.with = same.join(" ");
     else delete other.dataset.with;
@@ -67,7 +69,7 @@ function shares(what, a, b) {
 }
 
 function indices(cell) {
-  return cell.dataset.cells.split(", ");
+  return cell.dataset.cells?.split(", ") ?? [];
 }
 
 /** Where the words of what is pointed at stand, below the picture. */

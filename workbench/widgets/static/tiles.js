@@ -3,7 +3,7 @@
 // when let go of.
 
 import { h, prose } from "./dom.js";
-import { lightKin, lightWords, markStrip, pointedLine, clearMarks } from "./point.js";
+import { CELLS, lightKin, lightWords, markStrip, pointedLine, clearMarks } from "./point.js";
 import { fits, outlinesAt, pointAt, saidAt, slidesTo, slideTo } from "./scene.js";
 import { loopSlider } from "./slider.js";
 
@@ -231,11 +231,11 @@ export function pictureStage(lab, pane, body) {
       return;
     }
     forget();
-    const drawn = target?.closest?.("[data-statement], [data-cell]");
+    const drawn = target?.closest?.(`[data-statement], ${CELLS}`);
     if (!drawn) return;
     const { statement, loops } = drawn.dataset;
     lightWords(pane.parentElement, lab.page.names, { statement, loops: loops?.split(" ") });
-    if (!drawn.dataset.cell) return;
+    if (!drawn.matches(CELLS)) return;
     lightKin(body, drawn);
     line.textContent = drawn.querySelector("title")?.textContent ?? "";
   }
