@@ -22,8 +22,8 @@ from workbench.ir.places import places
 from workbench.script.writer import string
 from workbench.verbs import index_map
 from workbench.verbs.caching import named_buffer, nth_buffer
+from workbench.verbs.pipeline_notes import notes
 from workbench.verbs.primitive import REGISTRY
-from workbench.verbs.primitives.pipeline import notes
 from workbench.verbs.site import Site
 
 _HEAD = '''"""The steps of a schedule for apache-tvm 0.27; `module` is what TVM makes of them."""

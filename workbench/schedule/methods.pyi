@@ -7,29 +7,6 @@ from workbench.history.handles import BlockHandle
 from workbench.history.handles import LoopHandle
 
 class Verbs:
-    def pipeline(
-        self,
-        loop: LoopHandle | str,
-        stages: Sequence[int],
-        order: Sequence[int] | None = None,
-        copies: Mapping[str, int] | None = None,
-        async_stages: Sequence[int] | None = None,
-    ) -> None:
-        """Run statement k of iteration i of `loop` in turn ``i + stages[k]``: fetch ahead of the work.
-
-        Each statement of the body has a stage, from 0, and a place in the `order` of a turn, which is
-        that of the program unless it is given. Lowering writes out the turns in which not all of them
-        run, before the loop and behind it. What a statement hands on to a later stage has as many
-        copies as in TVM, used in turn, or as `copies` says by name: one more can save a barrier. What
-        is in one of `async_stages` copies from global to shared memory, and its threads go on meanwhile
-        (CUDA's cp.async, from sm_80 on); they wait for it before it is used. The notes on the loop are
-        TVM's, ``software_pipeline_stage``, ``…_order`` and ``…_async_stages``.
-
-        Raises ScheduleError where a statement would find a cell before another one has written or read
-        it, which TVM does not ask; for the wrong number of stages; and for what is asynchronous and no
-        plain copy.
-        """
-
     def add_unit_loop(self, block_or_loop: BlockHandle | LoopHandle | str) -> LoopHandle:
         """Put a loop that runs once around a block or a loop, to be bound to a thread axis."""
 
@@ -171,6 +148,29 @@ class Verbs:
 
     def parallel(self, loop: LoopHandle | str) -> None:
         """Let the cores of a CPU share the iterations of `loop`; on a GPU, use bind."""
+
+    def pipeline(
+        self,
+        loop: LoopHandle | str,
+        stages: Sequence[int],
+        order: Sequence[int] | None = None,
+        copies: Mapping[str, int] | None = None,
+        async_stages: Sequence[int] | None = None,
+    ) -> None:
+        """Run statement k of iteration i of `loop` in turn ``i + stages[k]``: fetch ahead of the work.
+
+        Each statement of the body has a stage, from 0, and a place in the `order` of a turn, which is
+        that of the program unless it is given. Lowering writes out the turns in which not all of them
+        run, before the loop and behind it. What a statement hands on to a later stage has as many
+        copies as in TVM, used in turn, or as `copies` says by name: one more can save a barrier. What
+        is in one of `async_stages` copies from global to shared memory, and its threads go on meanwhile
+        (CUDA's cp.async, from sm_80 on); they wait for it before it is used. The notes on the loop are
+        TVM's, ``software_pipeline_stage``, ``…_order`` and ``…_async_stages``.
+
+        Raises ScheduleError where a statement would find a cell before another one has written or read
+        it, which TVM does not ask; for the wrong number of stages; and for what is asynchronous and no
+        plain copy.
+        """
 
     def reindex(self, block: BlockHandle | str, buffer: Sequence[str | int] | str) -> BlockHandle:
         """Let `block` touch a buffer through a copy with one axis for each iterator that it uses.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workbench.access.pipelines import ASYNC, COPIES, NOTES, ORDER, STAGE, statements, uses
+from workbench.access.pipelines import NOTES, statements, uses
 from workbench.access.units import buffers_read, buffers_written
 from workbench.check.pipelines import written_out
-from workbench.ir import Block, Data, Entries, For, PrimFunc, walk
+from workbench.ir import Block, For, PrimFunc, walk
 from workbench.verbs.nest import annotated
+from workbench.verbs.pipeline_notes import notes
 from workbench.verbs.primitive import Edit, primitive
 
 
@@ -97,18 +98,3 @@ def pipeline(
     made = annotated(func, loop, tuple((kept | added).items()))
     written_out(made)  # raises Refusal where it would do something else
     return Edit(made)
-
-
-def notes(
-    stages: Sequence[int],
-    order: Sequence[int] | None = None,
-    copies: Any = None,
-    async_stages: Sequence[int] | None = None,
-) -> dict[str, Data]:
-    """The notes of a loop that say so."""
-    places = tuple(range(len(stages)) if order is None else order)
-    made: dict[str, Data] = {STAGE: tuple(stages), ORDER: places}
-    if async_stages:
-        made[ASYNC] = tuple(async_stages)
-    named = Entries.of(copies) if isinstance(copies, dict) else copies  # as a choice has it
-    return made | ({COPIES: named} if copies else {})
