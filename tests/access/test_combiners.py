@@ -190,3 +190,20 @@ for i, k in T.grid(3, 8):
         I_[vi] = T.Select(V[vi] >= V_rf[vi, vk], I_[vi], I_rf[vi, vk])
         V[vi] = T.Select(V[vi] >= V_rf[vi, vk], V[vi], V_rf[vi, vk])"""
     )
+
+
+def test_a_sum_that_only_stores_itself_again_is_no_sum():
+    func = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(C[vi], A[vi, vk])
+            T.writes(C[vi])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi]
+""")
+    with pytest.raises(wb.ScheduleError, match="what is stored to C is not C [+]"):
+        wb.Schedule(func).bind("k", "threadIdx.x")

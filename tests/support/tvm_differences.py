@@ -68,7 +68,8 @@ EXPLAINED: tuple[Explanation, ...] = (
         r"would leave `\w+`, in which \w+ is not proved to stay",
     ),
     Explanation("Values that are not made yet", "merge", r"would read \w+ too early"),
-    Explanation("Results that move", "compute_at", "", r"is an output block"),
+    Explanation("Results that move", "compute_at", "", r"an output block"),
+    Explanation("Pipelines", "pipeline", "", r"no attribute 'pipeline'"),
     Explanation(
         "Sums that could start again", "*", r"added twice|before its init|out of order|runs twice"
     ),

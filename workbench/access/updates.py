@@ -160,8 +160,9 @@ def why_no_sums(block: Block) -> str:
 def _is_deeper(store: BufferStore) -> bool:
     """Whether `store` is an update but for its brackets, as C = C + a + b."""
     value = store.value
-    op = value.op if isinstance(value, BinOp) and value.op in COMBINERS else ""
-    own = [one for one in _sides(value, op) if reads(one, [store.buffer])]
+    if not isinstance(value, BinOp) or value.op not in COMBINERS:
+        return False
+    own = [one for one in _sides(value, value.op) if reads(one, [store.buffer])]
     return len(own) == 1 and isinstance(own[0], BufferLoad)
 
 
