@@ -205,6 +205,8 @@ def tvm() -> Any:
 def test_tvm_makes_the_same_programs_of_the_lessons_histories(tvm: Any) -> None:
     compared = 0
     for name, sch in can_be_written():
+        if name.endswith("one ahead"):  # TVM binds no loop around a sum that is started outside it
+            continue
         ends = [node for node in sch.history if not node.children]
         for node in ends if EVERY else ends[-1:]:
             sch.goto(node)

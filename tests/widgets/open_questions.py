@@ -9,7 +9,7 @@ from html import unescape
 from typing import Any, get_args
 
 from benchmarks.convolutions import lesson_small
-from benchmarks.matmuls import blocking, blocking_with_shared, matmul
+from benchmarks.matmuls import ahead_small, blocking, blocking_with_shared, matmul
 from tests.support.every import EVERY
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench.ir import PrimFunc
@@ -60,21 +60,23 @@ def histories() -> Iterator[Schedule]:
     yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2)
     yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2, keep=True)
     yield blocking_with_shared(Schedule(matmul(8)), 2, 2, 2, 2, 4)
-    yield from convolutions()
+    yield from alone()
     for how in get_args(Ways):
         blur = Schedule(staged(stages(16, 16, (1, 1, 1), (1, 1, 1)), how))
         blur.annotate("B", "about", "lesson 7")  # so that there is a step to go to
         yield blur
 
 
-def convolutions() -> Iterator[Schedule]:
-    """What lesson 6 asks about, each alone: on the way there is much that comes 4 or 8 times."""
-    asked = [question for name, question in QUESTIONS.items() if name.startswith("conv_")]
-    for node in lesson_small().history:
-        if any(question.judge(node.func) for question in asked):
-            sch = Schedule(node.func)
-            sch.annotate("B", "about", "lesson 6")  # so that there is a step to go to
-            yield sch
+def alone() -> Iterator[Schedule]:
+    """What lessons 6 and 9 ask about, each alone: on the way there is much that comes as often."""
+    ways = (lesson_small(), "B", ("conv_",)), (ahead_small(), "C_update", ("tile_", "ahead_"))
+    for way, block, beginnings in ways:
+        asked = [question for name, question in QUESTIONS.items() if name.startswith(beginnings)]
+        for node in way.history:
+            if any(question.judge(node.func) for question in asked):
+                sch = Schedule(node.func)
+                sch.annotate(block, "about", "a lesson")  # so that there is a step to go to
+                yield sch
 
 
 @cache
