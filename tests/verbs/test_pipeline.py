@@ -38,7 +38,7 @@ def test_fetch_ahead_is_offered_and_through_registers_in_one_copy_or_two():
 def test_the_notes_are_tvms_and_a_second_pipeline_takes_their_place():
     sch = prefetching(16)
     sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], copies={"A_shared": 3})
-    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2])
+    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies={})
     (loop,) = (node for node in walk(sch.func.body) if is_pipeline(node))
     assert loop.annotations == ((STAGE, (0, 0, 0, 0, 1)), (ORDER, (0, 3, 1, 4, 2)))
     wb.assert_structural_equal(script.parse(script.show(sch.func)), sch.func)

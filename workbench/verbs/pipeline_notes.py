@@ -20,5 +20,5 @@ def notes(
     made: dict[str, Data] = {STAGE: tuple(stages), ORDER: places}
     if async_stages:
         made[ASYNC] = tuple(async_stages)
-    named = Entries.of(copies) if isinstance(copies, dict) else copies  # as a choice has it
-    return made | ({COPIES: named} if copies else {})
+    named = copies if isinstance(copies, Entries) else Entries.of(copies or {})
+    return made | ({COPIES: named} if named.pairs else {})
