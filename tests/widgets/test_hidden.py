@@ -83,6 +83,7 @@ def covered(picture: dict[str, Any]) -> bool:
     return {**picture, "strips": []} == PICTURE and "?" in written(picture)
 
 
+@pytest.mark.lesson
 def test_a_covered_picture_has_what_the_program_says():
     lab = opened("window_cached")
     lab.view = {**lab.view, "machine": "tiles"}

@@ -372,6 +372,7 @@ def test_the_offer_counts_what_going_on_gives(tmp_path: Path):
     assert len(json.loads(file.read_text())["nodes"]) == 5  # what is not taken stays
 
 
+@pytest.mark.lesson
 def test_of_a_long_history_the_last_steps_are_taken_and_the_others_stay(tmp_path: Path):
     file, sch = tmp_path / "lesson.json", Schedule(parse(ADD))
     bind_both(wb.lab(sch))
