@@ -12,7 +12,15 @@ from typing import Any
 import workbench as wb
 from benchmarks.convolutions import convolution, tutorial
 from benchmarks.histories import vector_add, window_sum
-from benchmarks.matmuls import LARGE, SMALL, blocking, blocking_with_shared, matmul, naive
+from benchmarks.matmuls import (
+    LARGE,
+    SMALL,
+    blocking,
+    blocking_with_shared,
+    matmul,
+    naive,
+    strided,
+)
 from workbench.ir import PrimFunc
 from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.page.desk import Desk
@@ -26,6 +34,7 @@ REACH = {  # seconds, 19 clicks of 20
     "lessons 01 and 02": 0.06,
     "lessons 03 and 04": 0.1,
     "the tutorial's convolution": 0.15,
+    "a pipelined product": 0.15,
 }
 
 
@@ -45,7 +54,12 @@ def walks() -> dict[str, dict[str, tuple[PrimFunc, Walk]]]:
             f"shared {size}": (matmul(size), partial(_shared, tiles=tiles)),
         }
     large: dict[str, tuple[PrimFunc, Walk]] = {"convolution": (convolution(), tutorial)}
-    return dict(zip(REACH, (first, second, large), strict=True))
+    ahead: dict[str, tuple[PrimFunc, Walk]] = {"product": (matmul(LARGE), _ahead)}
+    return dict(zip(REACH, (first, second, large, ahead), strict=True))
+
+
+def _ahead(sch: Any) -> None:
+    strided(sch, ahead=True)
 
 
 def _naive(sch: Any, threads: int) -> None:
