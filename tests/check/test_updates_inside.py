@@ -46,3 +46,27 @@ def test_registers_are():
     kernel.emulate(a, b)
     expected = (a[:, 0] + a[:, 2] + a[:, 4]) * (a[:, 1] + a[:, 3] + a[:, 5])
     np.testing.assert_allclose(b, expected, rtol=1e-6)
+
+
+SHARED_OUT = """
+@T.prim_func
+def main(A: T.Buffer((3, 6), "float32"), B: T.Buffer((3, 6), "float32")):
+    for x in T.thread_binding(3, thread="blockIdx.x"):
+        with T.block("B"):
+            vi = T.axis.spatial(3, x)
+            T.reads(A[vi, 0:6])
+            T.writes(B[vi, 0:6])
+            s = T.alloc_buffer((6,), scope="shared")
+            for t in T.thread_binding(6, thread="threadIdx.x"):
+                s[t] = T.float32(1)
+                for k in range(2):
+                    s[t] = s[t] + A[vi, t]
+                B[vi, t] = s[t]
+"""
+
+
+def test_so_is_a_cell_for_each_thread():
+    a = np.random.default_rng(0).random((3, 6)).astype("float32")
+    b = np.zeros_like(a)
+    wb.build(script.parse(SHARED_OUT)).emulate(a, b)
+    np.testing.assert_allclose(b, 1 + 2 * a, rtol=1e-6)

@@ -310,8 +310,8 @@ def _each_its_own(
     )
     # a bound loop around both stands still: what its other threads or blocks hold is their own
     both = {loop for axis, loop in mine.items() if its.get(axis) is loop}
-    apart = {axis: loop for axis, loop in mine.items() if loop not in both}
-    spread = {axis: loop for axis, loop in apart.items() if _spreads(loop, writer, buffer)}
+    separate = {axis: loop for axis, loop in mine.items() if loop not in both}
+    spread = {axis: loop for axis, loop in separate.items() if _spreads(loop, writer, buffer)}
     loops = (*writer.loops, *reader.loops)
     virtual = [{loop for loop in unit.loops if loop.virtual} for unit in (writer, reader)]
     if virtual[0] != virtual[1] or not all(
