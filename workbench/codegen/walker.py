@@ -41,7 +41,8 @@ from workbench.lower.async_copies import copied_bytes
 from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
-from workbench.lower.shared_memory import dynamic_shared
+from workbench.lower.shared_memory import dynamic_shared, vector_bytes
+from workbench.lower.unroll_registers import turns_written
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -68,7 +69,7 @@ class Walker:
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
         self.views = dict(kernel.views)
         self.written = {store.buffer for store in stores(kernel.body)}
-        self.alignment = _alignment(kernel)
+        self.alignment = vector_bytes(kernel)
         self.large = _large(kernel) if language.heap[0] else set()
         self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
         self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
@@ -255,7 +256,8 @@ class Walker:
         extent = loop.extent.value if isinstance(loop.extent, Const) else ""
         before = self.language.loops.get(loop.kind, "")
         if before and (extent or "{extent}" not in before):
-            yield before.format(extent=extent)
+            turns = turns_written(loop)
+            yield before.format(extent=extent, turns=f" {turns}" if turns else "")
         yield f"for ({ctype} {name} = {first}; {name} < {stop}; ++{name}) {{"
         yield from (f"  {line}" for line in body)
         yield "}"
@@ -444,18 +446,3 @@ def _large(kernel: Kernel) -> set[Buffer]:
 
 def _bytes_of(buffer: Buffer) -> int:
     return prod(buffer.shape) * dtypes.itemsize(buffer.type)
-
-
-def _alignment(kernel: Kernel) -> dict[Buffer, int]:
-    """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
-    widest: dict[Buffer, int] = {}
-    for node in walk(kernel.body):
-        match node:
-            case BufferLoad(buffer, (Ramp(stride=1, lanes=lanes),)) | BufferStore(
-                buffer, _, (Ramp(stride=1, lanes=lanes),)
-            ):
-                width = lanes * dtypes.itemsize(buffer.type)
-                widest[buffer] = max(width, widest.get(buffer, 0))
-            case _:
-                pass
-    return widest
