@@ -10,13 +10,22 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from benchmarks.matmuls import matmul, strided
 from tests.support.cases import seeds
 from tests.support.cpp import Executable, compile_cpp
 from tests.support.gpu_programs import blocked_matmul, parsed
 from tests.support.random_kernels import random_kernel
 from workbench import emulate, insight, script, target
-from workbench.ir import Barrier, For, Kernel, Node, rewrite, stores, walk
+from workbench.ir import (
+    CP_ASYNC,
+    Barrier,
+    BufferStore,
+    Call,
+    For,
+    Kernel,
+    Node,
+    rewrite,
+    walk,
+)
 from workbench.lower import Lowered, lower
 from workbench.lower.keep_values import keep_values
 
@@ -108,11 +117,6 @@ STAYS = {
         for k in range(4):
             for j in range(T.max(k - 4, 0)):
                 B[t * 16 + k] = A[t * 40]
-""",
-    "one turn": """
-        for k in range(1):
-            B[t * 16] = A[t]
-            B[t * 16 + 1] = A[t]
 """,
     "a loop that tells the cell": """
         for k in range(4):
@@ -216,10 +220,36 @@ def test_nothing_moves_past_a_barrier_or_a_wait():
 
 def test_what_a_copy_takes_stays_where_it_is():
     """An asynchronous copy loads its source itself, from global memory."""
-    func = strided(wb.Schedule(matmul(64, 128, 32)), copied=1).func
-    (kernel,) = lower(func, target.get("nvidia/h200")).kernels
-    copies = [store for store in stores(keep_values(kernel, CUDA).body) if store.is_async]
-    assert copies and copies == [store for store in stores(kernel.body) if store.is_async]
+    kernel = kernel_of("""
+        for k in range(4):
+            S[t * 16 + k] = A[t]
+        for k in range(4):
+            B[t * 16 + k] = S[t * 16 + k]
+""")
+
+    def copied(node: Node) -> Node:
+        copies = isinstance(node, BufferStore) and node.buffer.scope == "shared"
+        return replace(node, value=Call(CP_ASYNC, (node.value,), "int32")) if copies else node
+
+    assert keep_values(kernel, CUDA) is not kernel
+    copying = replace(kernel, body=rewrite(kernel.body, copied))
+    assert keep_values(copying, CUDA) is copying
+
+
+def test_a_variable_that_counts_in_two_loops_tells_other_cells_in_each():
+    """As in what a pipeline writes out. The first loop loads two cells, the second one four."""
+    text = """
+        for k in T.unroll(4):
+            for j in T.unroll(2):
+                B[t * 16 + k * 4 + j] = A[t + j]
+            for l in T.unroll(4):
+                B[t * 16 + k * 4 + l] = A[t + l] * 2
+"""
+    kernel = kernel_of(text)
+    j, l = (n.loop_var for n in walk(kernel.body) if isinstance(n, For) and n.loop_var.name in "jl")
+    shared = replace(kernel, body=rewrite(kernel.body, lambda node: j if node is l else node))
+    assert keep_values(shared, CUDA) is shared
+    assert loads(keep_values(kernel, CUDA)) == 6
 
 
 def test_what_is_kept_is_a_part_of_what_the_program_has():

@@ -143,11 +143,13 @@ def _telling(access: Access[For]) -> list[For]:
 
 
 def _ends(access: Access[For]) -> dict[Var, tuple[object, int]]:
-    """Between which numbers each of these counts."""
+    """Between which numbers each of these counts: a variable may count in more than one loop."""
     return {one.loop_var: (getattr(one.min, "value", one), _turns(one)) for one in _telling(access)}
 
 
 def _turns(loop: For) -> int:
     """How many turns `loop` has; 0 also where that is no number."""
-    numbers = isinstance(loop.min, Const) and isinstance(loop.extent, Const)
-    return int(loop.extent.value) if numbers else 0
+    match loop:
+        case For(min=Const(), extent=Const(value=turns)):
+            return int(turns)
+    return 0
