@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -14,7 +15,7 @@ from tests.support.cases import seeds
 from tests.support.cpp import Executable, compile_cpp
 from tests.support.gpu_programs import blocked_matmul, parsed
 from tests.support.random_kernels import random_kernel
-from workbench import emulate, insight, script, target
+from workbench import codegen, emulate, insight, script, target
 from workbench.ir import (
     CP_ASYNC,
     Barrier,
@@ -93,6 +94,36 @@ MOVED = {
                         for l in T.unroll(3):
                             B[t * 16 + k * 8 + j] = A[t + x * 16 + j + l] + k + i
 """, 288, 144),
+    "twice in a value": ("""
+        B[t] = A[t] * A[t]
+""", 2, 1),
+    "in two statements": ("""
+        B[t] = A[t] * 3
+        B[t + 4] = A[t] + A[t + 1]
+        B[t + 8] = A[t + 1]
+""", 4, 2),
+    "before it is stored to": ("""
+        A[t] = A[t] * A[t]
+        A[t] = A[t] * A[t] + A[t]
+""", 5, 2),
+    "in a condition, and where it holds": ("""
+        if A[t] > 2:
+            B[t] = A[t]
+        else:
+            B[t] = A[t] + 5
+""", 3, 1),
+    "and in a loop that may have no turn": ("""
+        B[t] = A[t]
+        for k in range(4):
+            if k < N[t]:
+                B[t + 4] = A[t] + k
+""", 9, 2),
+    "in both of two branches": ("""
+        if t < 2:
+            B[t] = A[t * 40] * A[t * 40]
+        else:
+            B[t] = N[t] * N[t]
+""", 2, 1),
 }  # fmt: skip
 STAYS = {
     "a condition": """
@@ -146,6 +177,47 @@ STAYS = {
                 B[t * 16 + k * 4 + v] = A[t * 4 + v] + k
 """,
 }
+STAYS |= {
+    "a cell that is stored to": """
+        B[t] = A[t]
+        A[t] = A[t + 4] * 2
+        B[t + 4] = A[t]
+""",
+    "an array that is stored to, somewhere": """
+        B[t] = A[t * 16 + 3]
+        for k in range(4):
+            A[t * 16 + k] = N[k + t] + 70
+        B[t + 4] = A[t * 16 + 3]
+""",
+    "what is stored to before it is loaded again": """
+        B[t] = A[t * 16 + 3]
+        for k in range(4):
+            A[t * 16 + k] = N[k + t] + A[t * 16 + 3]
+""",
+    "conditions, each of which may not hold": """
+        if t < 2:
+            B[t] = A[t * 40]
+        if t < 1:
+            B[t + 4] = A[t * 40]
+""",
+    "an index that is another number then": """
+        B[t] = A[N[t]]
+        N[t] = 4
+        B[t + 4] = A[N[t]]
+""",
+    "other cells of two loops": """
+        for k in range(4):
+            B[t * 16 + k] = A[t + k]
+        for k in range(4):
+            B[t * 16 + 4 + k] = A[t + k]
+""",
+    "what others stored between": """
+        S[t] = A[t]
+        B[t] = S[3 - t]
+        S[t] = A[t + 4]
+        B[t + 4] = S[3 - t]
+""",
+}
 TEXTS = [*(text for text, *_ in MOVED.values()), *STAYS.values()]
 
 
@@ -159,10 +231,10 @@ def kernel_of(text: str) -> Kernel:
     return kernel
 
 
-def loads(kernel: Kernel) -> int:
-    """How many elements of global memory a thread loads."""
+def loads(kernel: Kernel) -> float:
+    """How many elements of global memory a thread loads, on average."""
     traffic = {level.scope: level for level in insight.counts((kernel,)).traffic}
-    return traffic["global"].loads // 4
+    return traffic["global"].loads / 4
 
 
 def arrays() -> list[np.ndarray]:
@@ -265,6 +337,37 @@ def test_what_is_counted_is_the_program_as_it_was_written():
     built = wb.build(wb.Schedule(blocked_matmul()))
     assert "A_shared_kept" in built.source
     assert not any("kept" in buffer.name for buffer in built.kernels[0].allocs)
+
+
+def test_a_number_for_a_whole_vector_is_a_variable():
+    """Else it would be written once for each cell of the vector."""
+    text = """
+        for v in T.vectorized(4):
+            B[t * 4 + v] = A[t * 4 + v] * N[t]
+"""
+    source = codegen.source(lowered(text).kernels, CUDA)
+    assert source.count("N[t]") == 1
+    assert len(re.findall(r"\* .*N_kept", source)) == 4
+
+
+def test_what_is_kept_has_a_name_of_its_own():
+    """A program may have an array of this name itself."""
+    func = parsed(
+        HEAD.replace("N: T", "A_kept: T")
+        + """
+        for k in range(4):
+            B[t * 16 + k] = A[t] * A_kept[t]
+        for k in range(4):
+            B[t * 16 + 4 + k] = A[t] + k
+"""
+    )
+    lines = codegen.source(lower(func, CUDA).kernels, CUDA).splitlines()
+    told = [line.split("int ")[1] for line in lines if "kept" in line and "  int " in line]
+    assert told == [
+        "A_kept_1 = A[t];",
+        "A_kept_kept = A_kept[t];",
+        "A_kept_2 = A[t];",
+    ]
 
 
 # --- random kernels ------------------------------------------------------------------------------
