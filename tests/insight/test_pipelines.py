@@ -187,4 +187,5 @@ def test_as_many_copies_are_on_their_way_as_a_wait_leaves(stages: list[int]):
 
 def test_a_program_is_lowered_once_for_all_that_is_told_of_it():
     func = reversed_rows(noted([0, 1]))
-    assert insight.lowered_of(func) is insight.lowered_of(func)
+    kept = insight.lowered_of(func)
+    assert kept is not None and kept is insight.lowered_of(func)
