@@ -41,13 +41,14 @@ def refuse_too_large(kernel: Kernel, target: Target) -> None:
     places, end = _laid_out(kernel)
     if end > target.most_shared_bytes:
         views = dict(kernel.views)
+        fact = "max_dynamic_shared_bytes" if target.max_dynamic_shared_bytes else "max_shared_bytes"
         raise Refusal(
-            f"{' and '.join(b.name for b in places)} need {end} bytes of shared memory a block, "
-            f"and {target.title} gives {target.most_shared_bytes}",
+            f"{' and '.join(b.name for b in places)} need{'s' * (len(places) == 1)} {end} bytes of "
+            f"shared memory a block, and {target.title} gives {target.most_shared_bytes}",
             *(views.get(buffer, buffer) for buffer in places),
             hint="make the tiles that are cached smaller, by smaller factors of their loops",
-            detail="in bytes, each from a multiple of its alignment on: "
-            + ", ".join(f"{buffer.name} {_bytes(buffer)}" for buffer in places),
+            detail=f"in bytes: {', '.join(f'{b.name} {_bytes(b)}' for b in places)}, each from a "
+            f"multiple of its alignment on; the limit is from: {target.source_of(fact)}",
         )
 
 
