@@ -41,6 +41,7 @@ from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
 from workbench.lower.shared_memory import dynamic_shared, vector_bytes
+from workbench.lower.unroll_registers import turns_written
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -240,7 +241,8 @@ class Walker:
         extent = loop.extent.value if isinstance(loop.extent, Const) else ""
         before = self.language.loops.get(loop.kind, "")
         if before and (extent or "{extent}" not in before):
-            yield before.format(extent=extent)
+            turns = turns_written(loop)
+            yield before.format(extent=extent, turns=f" {turns}" if turns else "")
         yield f"for ({ctype} {name} = {first}; {name} < {stop}; ++{name}) {{"
         yield from (f"  {line}" for line in body)
         yield "}"
