@@ -76,7 +76,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench.runtime import ArgumentError as ArgumentError
     from workbench.runtime import DeviceError as DeviceError
     from workbench.runtime import device as device
-    from workbench.runtime.build import build as build
+    from workbench.runtime.building import build as build
     from workbench.schedule import Schedule as Schedule
     from workbench.schedule import ScheduleError as ScheduleError
     from workbench.schedule import ScheduleWarning as ScheduleWarning

@@ -35,7 +35,7 @@ def text_of(program: object) -> str:
 @pytest.fixture
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without a C compiler, as Windows often is."""
-    for module in ("devices", "build"):
+    for module in ("devices", "building"):
         monkeypatch.setattr(sys.modules[f"workbench.runtime.{module}"], "compiler", lambda: None)
 
 

@@ -1,4 +1,7 @@
-"""build: a scheduled program becomes kernels that can be read, run and timed."""
+"""build: a scheduled program becomes kernels that can be read, run and timed.
+
+The file is not called so: a package that loads names late would have the module for the function.
+"""
 
 from __future__ import annotations
 
