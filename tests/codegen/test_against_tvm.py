@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.support.gpu_programs import MATMUL, block_matmul, parsed
+from tests.support.shallow import shallow
 from workbench import target
 from workbench.codegen import source
 from workbench.lower import lower
@@ -25,7 +26,7 @@ def texts(request: pytest.FixtureRequest) -> tuple[str, str]:
     ours = wb.Schedule(func)
     block_matmul(ours, ours.get_block("C"), *STEPS[request.param])
     cuda = target.get("cuda")
-    theirs = tvm.s_tir.Schedule(tvm.script.from_source(func.script(dialect="tvm")))
+    theirs = tvm.s_tir.Schedule(shallow(tvm.script.from_source, func.script(dialect="tvm")))
     block_matmul(theirs, theirs.get_sblock("C"), *STEPS[request.param])
     gpu = tvm.target.Target({"kind": "cuda", "arch": "sm_90"})
     built = tvm.tirx.build(theirs.mod, target=gpu)

@@ -36,6 +36,7 @@ from workbench.ir import (
     PrimFunc,
     Var,
     free_vars,
+    once,
     remembered,
     stores,
 )
@@ -254,6 +255,7 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
     return [v for v in moving if v not in reduced and v is not loop.loop_var]
 
 
+@once  # it is the same for most doers
 def _example(loop: For, unit: Unit, dom: Bounds) -> Meets | None:
     """Two iterations of `loop` that write one cell; other loops start afresh in both."""
     if loop.loop_var not in dom:

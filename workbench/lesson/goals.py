@@ -19,6 +19,7 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     dtypes,
+    once,
     stmts_of,
     walk,
 )
@@ -36,6 +37,7 @@ class Measure:
     why: str
 
 
+@once  # an exercise measures several things of one program
 def kernels(func: PrimFunc) -> tuple[Kernel, ...]:
     """The launches of the program. Raises Fail where there are none."""
     try:
@@ -44,6 +46,7 @@ def kernels(func: PrimFunc) -> tuple[Kernel, ...]:
         raise Fail(refusal.headline, hint=refusal.hint, detail=refusal.detail) from None
 
 
+@once
 def counts(func: PrimFunc) -> Counts:
     """Exact counts over all launches."""
     return insight.counts(kernels(func))
