@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from workbench.version import __version__
 
 # Where each public name lives. Rooms are loaded at the first use of a name, so that importing
 # the package costs nothing and needs only the standard library.

@@ -14,15 +14,15 @@ from workbench.access.cross_thread import reduction_around
 from workbench.access.iterations import (
     Near,
     apart,
-    between,
     carries,
     carries_own,
     feeds,
+    in_order,
     stored,
     tells_by_changing,
     written_together,
 )
-from workbench.access.meet import Lags, Meets, first_meeting
+from workbench.access.meet import Meets, first_meeting
 from workbench.access.pipelines import ORDER, STAGE, is_pipeline
 from workbench.access.units import Cell, Unit, same_cell, short, units, writes_apart
 from workbench.arith import Bounds
@@ -386,8 +386,7 @@ def _in_order(
 ) -> bool:
     """Whether uses of a cell keep their order where all first uses come before all second ones."""
     first, second = sorted((one, other), key=lambda side: order.index(side[0]))
-    turns = between(loop, first, second, buffer, dom)
-    return isinstance(turns, Lags) and max(turns.lags, default=0) <= 0
+    return in_order(loop, first, second, buffer, dom)
 
 
 def _deciding(unit: Unit, buffer: Buffer) -> list[Expr]:
