@@ -79,7 +79,9 @@ def _as_data(value: Any) -> Any:
 
 def is_text(value: object) -> bool:
     """Whether `value` is a string that a file can hold: one without half a surrogate pair."""
-    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
+    if not isinstance(value, str):
+        return False
+    return value.isascii() or not re.search("[\ud800-\udfff]", value)
 
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
