@@ -433,14 +433,25 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     words = getattr(given["shape"], "elts", [given["shape"]])
     types = tuple("int64" if r.is_function(n, "int64") else "int32" for n in words)
     types = types if "int64" in types else ()
-    lying = {said: _read_lying(r, said, given[said]) for said in _LYING if said in given}
-    return Buffer(name, sizes, dtype, scope, steps, tag=tag, index_types=types, **lying)
+    align, factor = (_read_lying(r, said, given) for said in _LYING)
+    return Buffer(
+        name,
+        sizes,
+        dtype,
+        scope,
+        steps,
+        tag=tag,
+        index_types=types,
+        align=align,
+        offset_factor=factor,
+    )
 
 
-def _read_lying(r: Reader, said: str, tree: ast.expr) -> int:
-    """What `tree` says of where an array lies; TVM takes what is no number of bytes as unsaid."""
-    value = read_plain(r, tree)
-    if value is None:
+def _read_lying(r: Reader, said: str, given: dict[str, ast.expr]) -> int:
+    """What a declaration says of where an array lies; TVM takes no number of bytes as unsaid."""
+    tree = given.get(said)
+    value = None if tree is None else read_plain(r, tree)
+    if tree is None or value is None:
         return _LYING[said]
     if isinstance(value, bool) or not isinstance(value, int) or not dtypes.fits(value, "int32"):
         raise r.error(tree, f"`{said}` is a whole number, not {r.text(tree)}", hint="leave it out")
