@@ -40,7 +40,7 @@ from workbench.lower.async_copies import copied_bytes
 from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
-from workbench.lower.shared_memory import dynamic_shared
+from workbench.lower.shared_memory import dynamic_shared, vector_bytes
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -65,7 +65,7 @@ class Walker:
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
         self.views = dict(kernel.views)
         self.written = {store.buffer for store in stores(kernel.body)}
-        self.alignment = _alignment(kernel)
+        self.alignment = vector_bytes(kernel)
         self.large = _large(kernel) if language.heap[0] else set()
         self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
         self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
@@ -429,18 +429,3 @@ def _large(kernel: Kernel) -> set[Buffer]:
 
 def _bytes_of(buffer: Buffer) -> int:
     return prod(buffer.shape) * dtypes.itemsize(buffer.type)
-
-
-def _alignment(kernel: Kernel) -> dict[Buffer, int]:
-    """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
-    widest: dict[Buffer, int] = {}
-    for node in walk(kernel.body):
-        match node:
-            case BufferLoad(buffer, (Ramp(stride=1, lanes=lanes),)) | BufferStore(
-                buffer, _, (Ramp(stride=1, lanes=lanes),)
-            ):
-                width = lanes * dtypes.itemsize(buffer.type)
-                widest[buffer] = max(width, widest.get(buffer, 0))
-            case _:
-                pass
-    return widest
