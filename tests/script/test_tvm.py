@@ -12,6 +12,7 @@ import workbench as wb
 from benchmarks.tvm_programs import one
 from tests.script.sample import window
 from tests.support.cases import CASES, seeds
+from tests.support.shallow import shallow
 from workbench.ir import IRModule, assert_structural_equal
 from workbench.script import T, parse, show
 from workbench.te import topi as wb_topi
@@ -27,7 +28,7 @@ def from_source(text: str) -> Any:
     """What TVM reads."""
     from tvm.script import from_source
 
-    return from_source(text)
+    return shallow(from_source, text)
 
 
 @T.prim_func

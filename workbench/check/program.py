@@ -44,7 +44,7 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     for nest in kernels:
         findings = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not findings:  # who does what is clear: see whether they get in each other's way
-            findings = _hazards(func, nest)
+            findings = [*_hazards(func, nest)]
         errors.extend(findings)
     wasted = (finding for nest in kernels for finding in waste(nest))
     return errors or [*wasted, *spare_copies(func)]
