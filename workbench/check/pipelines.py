@@ -25,11 +25,11 @@ from workbench.access.pipelines import (
 )
 from workbench.access.units import Unit, buffers_read, buffers_written, units
 from workbench.arith import Bounds
+from workbench.check.double_buffers import ahead, doubled, stages_of, with_double_buffers
 from workbench.check.finding import Finding
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
-    BlockRealize,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -75,7 +75,7 @@ class WrittenOut:
 def written_out(func: PrimFunc) -> WrittenOut:
     """What `func` does in turns. Raises Refusal where a pipeline is not what its loop is."""
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
-    body: Stmt = with_statements(func.body)
+    body: Stmt = with_statements(with_double_buffers(func.body))
     twice, spare = doubled(func.body), dict[Buffer, int]()
     found: list[tuple[Pipeline, Injected]] = []
     while loop := innermost(body):
@@ -92,7 +92,7 @@ def written_out(func: PrimFunc) -> WrittenOut:
 @once
 def copies(func: PrimFunc) -> dict[Buffer, int]:
     """How many copies there are of a buffer, where there are several. Raises as `written_out`."""
-    counts = dict.fromkeys(doubled(func.body), 2)
+    counts: dict[Buffer, int] = {}
     for buffer, made in written_out(func).buffers.items():
         more = made.shape[: len(made.shape) - len(buffer.shape)]
         counts |= {buffer: prod(map(int, more))} if more else {}
@@ -109,29 +109,6 @@ def spare_copies(func: PrimFunc) -> Iterator[Finding]:
             detail="TVM counts the stages, wherever in a turn it is read and written",
             kind="warning",
         )
-
-
-DOUBLE = "double_buffer_scope"  # TVM's: the number of the buffer among those that the block writes
-
-
-def doubled(body: Stmt) -> dict[Buffer, Block]:
-    """The buffers of which two copies are asked for, each with the block whose note says so."""
-    return dict(_doubled(body))
-
-
-def _doubled(body: Stmt) -> Iterator[tuple[Buffer, Block]]:
-    for block in (node for node in walk(body) if isinstance(node, Block)):
-        which = attrs_dict(block.annotations).get(DOUBLE)
-        if which is None:
-            continue
-        if not isinstance(which, int) or not 0 <= which < len(block.writes):
-            raise Refusal(
-                f"Can't double-buffer what `{block.name}` writes: it writes no buffer {which!r}",
-                block.id,
-                hint="number what it writes from 0: "
-                f'sch.annotate({string(block.name)}, "{DOUBLE}", 0)',
-            )
-        yield block.writes[which].buffer, block
 
 
 def innermost(body: Stmt) -> For | None:
@@ -203,6 +180,8 @@ def pipeline_of(loop: For) -> Pipeline:
         hint = "fetch what it uses inside of it, with cache_read and compute_at"
         raise _wrong(loop, f"there is but one statement in it, {names}", hint)
     notes = attrs_dict(loop.annotations)
+    if ahead(loop):
+        notes = {STAGE: stages_of(loop, stmts), ORDER: tuple(range(len(stmts)))}
     stages, order = (_numbers(loop, key, notes.get(key)) for key in (STAGE, ORDER))
     for each, what in ((stages, "stages"), (order, "places in the order")):
         if len(each) != len(stmts):
@@ -297,14 +276,17 @@ def _loop(loop: For) -> str:
 
 
 def _wrong(loop: For, why: str, hint: str, *at: Node, detail: str = "") -> Refusal:
-    headline = f"Can't pipeline `{_loop(loop)}`: {why}"
-    return Refusal(headline, loop.loop_var, *at, hint=hint, detail=detail)
+    names = " and ".join(ahead(loop))
+    task = f"double-buffer {names}" if names else f"pipeline `{_loop(loop)}`"
+    return Refusal(f"Can't {task}: {why}", loop.loop_var, *at, hint=hint, detail=detail)
 
 
 def _unit(stmt: Stmt) -> Unit | None:
     """What stands for a statement of a pipeline: the last block or store in it, if there is one."""
-    inside = stmt.block.body if isinstance(stmt, BlockRealize) else stmt
-    return next(reversed([*units(inside)]), None)
+    unit = next(reversed([*units(stmt)]), None)
+    if unit and unit.block and not unit.block.name:  # around a statement, maybe of an inner one
+        return _unit(unit.block.body)
+    return unit
 
 
 def _name(stmt: Stmt) -> str:
@@ -327,18 +309,19 @@ def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
     counts: dict[Buffer, int] = {}
     for buffer in dict.fromkeys(buffer for found in needs.found for buffer in found):
         users = sum(buffer in found for found in needs.found)
-        count = max(needs.copies(buffer), 2 if buffer in doubled and users > 1 else 1)
+        twice = buffer in doubled and users > 1 and needs.holds(buffer)
+        count = max(needs.copies(buffer), 2 if twice else 1)
         given = wanted.pop(buffer.name, None)
         if given is not None:
             count = _given(needs, buffer, given)
         if count > 1 and not needs.may_copy(buffer):
-            if given is not None:
+            if twice or given is not None:
                 raise _wrong(
                     loop,
                     f"each iteration would have a copy of {buffer.name}, and may read what "
                     "another one wrote",
-                    f"let each iteration write all that it reads of {buffer.name}, or leave out "
-                    "its copies",
+                    f"let each iteration write all that it reads of {buffer.name}, or "
+                    + ("leave out its copies" if given is not None else "take the note off"),
                 )
             count = 1
         counts[buffer] = count
@@ -381,6 +364,8 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
         names = [f"{name} ({k})" for name, k in zip(names, used, strict=True)]
     turns = low + pipeline.stages[need.first], low + need.lag + pipeline.stages[need.then]
     when = f"in turn {turns[1]}" if turns[0] != turns[1] else "earlier in that turn"
+    early = " and ".join(ahead(pipeline.loop))
+    why = f"what fetches {early} runs a turn ahead: " if early else ""
     one = f"; {need.buffer.name} has one copy, since an iteration may read what another one wrote"
     alone = needs.copies(need.buffer) > counts[need.buffer]
     return _wrong(
@@ -388,8 +373,8 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
         f"`{names[1]}` would be at {at} before `{names[0]}` is",
         _repaired(needs, counts),
         *(place for k in used for place in _places(pipeline.stmts[k])),
-        detail=f"`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and `{names[1]}` "
-        f"of {var.name}={low + need.lag} {when}" + (one if alone else ""),
+        detail=f"{why}`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and "
+        f"`{names[1]}` of {var.name}={low + need.lag} {when}" + (one if alone else ""),
     )
 
 
@@ -410,6 +395,8 @@ def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> str:
             if all(made.before(*need[:3]) for need in every):
                 given = f"stages={list(stages)}, order={list(order)}"
                 return f"sch.pipeline({string(_loop(pipeline.loop))}, {given})"
+    if ahead(pipeline.loop):
+        return "take the note off"
     return "leave all statements in one stage, in the order of the program"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.access.pipelines import Pipeline
-from workbench.check.pipelines import doubled, injected, innermost, refuse_async
+from workbench.check.double_buffers import doubled
+from workbench.check.pipelines import injected, innermost, refuse_async
 from workbench.ir import Kernel, replace_node
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.shrink_buffers import with_buffers
