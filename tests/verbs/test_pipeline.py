@@ -96,9 +96,10 @@ def test_the_order_of_turns_is_that_of_the_formula():
 
 
 @pytest.mark.fuzz
-def test_random_pipelines_do_what_their_loops_do():
-    told = [verdict(seed) for seed in range(5 * CASES)]
+@pytest.mark.parametrize("odd, least", [(False, 4), (True, 1)])
+def test_random_pipelines_do_what_their_loops_do(odd: bool, least: int):
+    told = [verdict(seed, odd) for seed in range(5 * CASES)]
     assert not any(text for _, text in told)
     found = [what for what, _ in told]
     differs, same = found.count("refused, and differs"), found.count("refused, and does not")
-    assert found.count("taken") > CASES and differs > 4 * same
+    assert found.count("taken") > CASES // 2 and differs > least * same
