@@ -123,7 +123,8 @@ class Injected:
 
     stmt: Stmt
     copies: dict[Buffer, Buffer]
-    spare: dict[Buffer, int]  # those that need fewer, and how many
+    least: dict[Buffer, int]  # how many would do
+    spare: dict[Buffer, int]  # the same, where more was not asked for
 
 
 def injected(
@@ -148,18 +149,19 @@ def injected(
     for need in needs.broken(counts):
         raise _refused(needs, need, counts)
     copies = {buffer: copied(buffer, count) for buffer, count in counts.items() if count > 1}
+    least = {buffer: needs.least_copies(buffer) for buffer in copies}
     spare = {
-        buffer: least
-        for buffer in copies
+        buffer: count
+        for buffer, count in least.items()
         if buffer not in doubled
         and buffer.name not in _asked(loop)
-        and counts[buffer] == needs.copies(buffer) > (least := needs.least_copies(buffer))
+        and counts[buffer] == needs.copies(buffer) > count
     }
     made = pipeline_of(with_copies(loop, loop, copies))
     if waits and made.async_stages:
         alone = [stage in made.async_stages for stage in made.stages]
         made = with_groups(made, [*needs.all(counts, lambda first, then, lag: alone[first])])
-    return Injected(marked(made).expanded(known), copies, spare)
+    return Injected(marked(made).expanded(known), copies, least, spare)
 
 
 def pipeline_of(loop: For) -> Pipeline:
@@ -225,6 +227,11 @@ def refuse_no_copy(pipeline: Pipeline) -> None:
                     *_places(stmt),
                     detail="cp.async copies from global to shared memory, or fills with zeros",
                 )
+
+
+def may_be_async(stmt: Stmt) -> bool:
+    """Whether all that `stmt` does is to copy from global to shared memory."""
+    return not any(map(_no_copy, stores(stmt)))
 
 
 def refuse_async(loop: For, target: Target) -> None:
