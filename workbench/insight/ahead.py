@@ -7,7 +7,7 @@ from math import prod
 
 from workbench.check.pipelines import written_out
 from workbench.diag import count_text
-from workbench.insight.counts import barriers
+from workbench.insight.counts import barriers_passed
 from workbench.ir import For, PrimFunc, Var, dtypes, walk
 from workbench.lower import Lowered
 
@@ -50,6 +50,6 @@ def ahead(func: PrimFunc, lowered: Lowered, loop: Var) -> Ahead:
     shared = [b for kernel in found for b in kernel.allocs if b.scope == "shared"]
     return Ahead(
         sum(prod(map(int, b.shape)) * dtypes.itemsize(b.type) for b in shared),
-        sum(barriers(turn.body) for turn in turns) if turns else None,
+        sum(barriers_passed(turn.body) for turn in turns) if turns else None,
         {old.name: (int(new.shape[0]), made.least[old]) for old, new in made.copies.items()},
     )

@@ -17,7 +17,7 @@ export function verbForm(lab, verb, apply) {
   const ways = (verb.ways ?? []).map((way) => wayButton(way, fields));
   const show = () => {
     if (lab.writes(asked())) call.textContent = lab.call.text;
-    if (lab.call.verb !== verb.name || lab.call.place !== verb.place) return;
+    if (!ways.length || lab.call.verb !== verb.name || lab.call.place !== verb.place) return;
     ways.forEach(({ cost }, k) => (cost.textContent = lab.call.told?.[k] ?? ""));
   };
   // Enter in a field clicks it, too; nothing is submitted, which a sandboxed frame may forbid.
