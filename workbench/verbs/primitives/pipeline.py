@@ -7,7 +7,8 @@ from typing import Any
 
 from workbench.access.pipelines import NOTES, statements, uses
 from workbench.access.units import buffers_read, buffers_written
-from workbench.check.pipelines import may_be_async, written_out
+from workbench.check.pipeline_of import may_be_async
+from workbench.check.pipelines import written_out
 from workbench.ir import Block, For, PrimFunc, walk
 from workbench.verbs.nest import annotated
 from workbench.verbs.pipeline_notes import notes
