@@ -91,7 +91,7 @@ def test_the_text_shows_the_turns():
     ahead, loop = source.split("for (int k_0 = 1; k_0 < 8; ++k_0) {\n    __syncthreads();")
     assert "A_shared[ax0_ax1_fused_0 * 64 + i_1_j_1_fused * 4]" in ahead
     assert "A_shared[k_0 % 2 * 128 + ax0_ax1_fused_0 * 64 + i_1_j_1_fused * 4] =" in loop
-    assert "+ A_shared[(k_0 + 1) % 2 * 128 + " in loop and loop.count("__syncthreads()") == 1
+    assert "A_shared[(k_0 + 1) % 2 * 128 + " in loop and loop.count("__syncthreads()") == 1
 
 
 @pytest.mark.parametrize("size", [60, 61, 50])

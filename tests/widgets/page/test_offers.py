@@ -369,9 +369,9 @@ def test_the_places_that_matter_come_first():
     assert labels == ["loop i", "loop j_1", "loop k", "block C", "loop j_0"]
 
 
-def pipelined_lab(**options: Any) -> tuple[Lab, dict[str, Any]]:
+def pipelined_lab(sch: Schedule | None = None, **options: Any) -> tuple[Lab, dict[str, Any]]:
     """A lab at the loop of a product over tiles, and what its form for a pipeline is."""
-    lab = wb.lab(tiled(8), actions=["pipeline"], panes=["CUDA"], **options)
+    lab = wb.lab(sch or tiled(8), actions=["pipeline"], panes=["CUDA"], **options)
     lab.place = key(lab, "k_0")
     (verb,) = lab.session.page["offers"][lab.place]["verbs"]
     args = {f["name"]: f["value"] for f in verb["fields"]}
@@ -391,6 +391,13 @@ def test_a_pipeline_is_proposed_as_a_whole_with_what_it_costs():
     ]
     apply(lab, "pipeline", "k_0", **verb["ways"][2]["args"])
     assert "async_stages=[0]" in str(lab.cursor.trace)
+
+
+def test_a_proposal_without_a_kernel_says_why():
+    lab, _ = pipelined_lab(tiled(256, size=256))  # two tiles each of 16 and 32 KiB
+    told = lab.call["told"]
+    assert told[0].startswith("No kernel yet: A_shared and B_shared need 65536 bytes of shared")
+    assert told[1].startswith("65,536 bytes of shared memory; 2 copies")  # that GPU has more
 
 
 def test_what_a_proposal_costs_is_not_told_while_a_question_is_open():
