@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from workbench.check.pipelines import written_out
 from workbench.diag import count_text
 from workbench.insight.counts import barriers_passed
-from workbench.ir import For, PrimFunc, Var, dtypes, walk
+from workbench.ir import For, PrimFunc, Var, walk
 from workbench.lower import Lowered
+from workbench.lower.shared_memory import shared_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a block of threads needs for a pipeline: bytes of shared memory, `barriers` a turn.
+    """What a block of threads needs: bytes of shared memory, and `barriers` a turn of a pipeline.
 
     These are None where no turn has all statements. Of a buffer with several `copies`: how many
     there are, and how many would do.
@@ -42,14 +42,10 @@ class Ahead:
 def ahead(func: PrimFunc, lowered: Lowered, loop: Var) -> Ahead:
     """What the pipeline over `loop` costs in `lowered`, the kernels of `func`."""
     (made,) = (made for one, made in written_out(func).pipelines if one.loop.loop_var is loop)
-    found = {
-        kernel: [node for node in walk(kernel.body) if isinstance(node, For)]
-        for kernel in lowered.kernels
-    }
-    turns = [turn for loops in found.values() for turn in loops if turn.loop_var is loop]
-    shared = [b for kernel in found for b in kernel.allocs if b.scope == "shared"]
+    nodes = (node for kernel in lowered.kernels for node in walk(kernel.body))
+    turns = [node for node in nodes if isinstance(node, For) and node.loop_var is loop]
     return Ahead(
-        sum(prod(map(int, b.shape)) * dtypes.itemsize(b.type) for b in shared),
+        max(map(shared_bytes, lowered.kernels)),
         sum(barriers_passed(turn.body) for turn in turns) if turns else None,
         {old.name: (int(new.shape[0]), made.least[old]) for old, new in made.copies.items()},
     )
