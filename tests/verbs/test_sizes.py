@@ -259,7 +259,7 @@ def main(a: T.handle, b: T.handle):
     for i in range(n):
         with T.block("C"):
             vi = T.axis.spatial(n, i)
-            C[vi] = D[vi % 4] + T.if_then_else(vi // m < 4, D[vi // m], T.float32(0))
+            C[vi] = D[vi % 4] + T.if_then_else(vi // (m - 3) < 4, D[vi // (m - 3)], T.float32(0))
 """
 
 
@@ -285,3 +285,39 @@ def test_a_nest_of_any_number_of_turns_is_not_written_out():
         sch.reverse_compute_at("C", sch.get_loops("D")[1])
     sch.reverse_compute_at("C", outer)
     assert "for ax0 in range(n)" in script.show(sch.func)
+
+
+@pytest.mark.parametrize(
+    ("family", "verb", "store"),
+    [
+        ("flattened", "compute_inline", "C[vi] = A[vi // m, vi % m] * T.float32(3) + B[vi]"),
+        ("flattened", "reverse_compute_inline",
+         "C[vi * m + vj] = A[vi, vj] * T.float32(3) + B[vi * m + vj]"),
+        ("reshaped", "compute_inline", "C[vi] = (A[vi // m, vi % m] + B["),
+        ("reshaped", "reverse_compute_inline",
+         "C[vi * m + vj] = (A[vi, vj] + B[vi * m + vj]) * T.float32(2)"),
+        ("rows of tiles", "reverse_compute_inline",
+         "C[(vk + vi * 4) * m + vj] = A[vi * 4 + vk, vj] + B[(vk + vi * 4) * m + vj]"),
+        ("reversed", "reverse_compute_inline", "C[n - 1 - vi] = A[n - 1 - vi] + B[n - 1 - vi]"),
+    ],
+)  # fmt: skip
+def test_inlining_through_rows_whose_width_a_size_tells(family, verb, store):
+    sch = wb.Schedule(read(family))
+    meaning = Meanings(sch.func, random.Random(0))
+    getattr(sch, verb)("D" if verb == "compute_inline" else "C")
+    meaning.check(sch.func)
+    assert store in script.show(sch.func)
+    assert "T.where" not in script.show(sch.func)
+
+
+def test_a_row_of_a_width_that_may_be_0_is_not_told_from_a_cell():
+    """With m = 0 there are four cells of D, and no row of them."""
+    text = FAMILIES["flat rows"].replace("c, (n * m", "c, (n * m + 4").replace("b, (n", "b, (4 + n")
+    text = text.replace("alloc_buffer((n * m,", "alloc_buffer((n * m + 4,")
+    text = text.replace("D[vi * m + vj] = A[vi, vj] + B[vi * m + vj]", "D[vi] = B[vi]")
+    text = text.replace("for i, j in T.grid(n, m):\n        with T.block(\"D\"):\n            "
+                        'vi, vj = T.axis.remap("SS", [i, j])',
+                        "for i in range(n * m + 4):\n        with T.block(\"D\"):\n            "
+                        "vi = T.axis.spatial(n * m + 4, i)")  # fmt: skip
+    with pytest.raises(wb.ScheduleError, match="one cannot tell which iteration reads it"):
+        wb.Schedule(program(text)).reverse_compute_inline("C")

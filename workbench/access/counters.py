@@ -171,7 +171,7 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
     return step
 
 
-def _rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
+def rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
     """Each `a`, `width` and `b` of which `expr` is ``a * width + b``; sizes tell the width."""
     known = arith.Simplifier({})
     total = known.sum_of(expr)
@@ -185,7 +185,7 @@ def _rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
 
 def _count_of_rows(expr: Expr, inner: Bounds) -> Size | None:
     """As `count_of`, of rows of a width that sizes tell, each as long as that."""
-    for row, width, cell in _rows_in(expr):
+    for row, width, cell in rows_in(expr):
         counts = count_of(row, inner), count_of(cell, inner)
         if None not in counts and variables(row).isdisjoint(variables(cell)):
             rows, cells = (size_expr(count, expr.dtype) for count in counts)
@@ -319,7 +319,7 @@ def _runs_in_order(counter: Expr, dom: Bounds) -> bool:
     found = arith.linear(counter, variables(counter))
     turning = [v for v, (low, high) in dom.items() if low < high]
     if found is None:  # rows, of which the cells run inside
-        rows = next(_rows_in(counter), None)
+        rows = next(rows_in(counter), None)
         if rows is None:
             return False
         row, _, cell = rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench import arith
-from workbench.access.units import Unit, iterator_bounds, runs_fixed, units
+from workbench.access.units import Unit, iterator_bounds, running_sizes, runs_fixed, units
 from workbench.arith import Bounds, SizedEnds
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Const, For, Stmt, Var
@@ -68,6 +68,12 @@ def bounds_at(where: Places, stmt: Stmt) -> InScope:
         elif isinstance(outer, BlockRealize):
             found.update(domain(outer.block))
     return found
+
+
+def with_turns(dom: Bounds) -> Bounds:
+    """`dom` with the sizes that are not 0 where each of its variables has a value."""
+    every = (ends.last - ends[0] + 1 for ends in dom.values() if isinstance(ends, SizedEnds))
+    return {**dom, **{size: ends for each in every for size, ends in running_sizes(each).items()}}
 
 
 def units_in(where: Places, stmt: Stmt) -> tuple[list[Unit], Bounds]:

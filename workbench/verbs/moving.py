@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench import arith
 from workbench.access.counters import counted, variables
-from workbench.access.units import running_sizes, runs_fixed, writes_apart
+from workbench.access.units import runs_fixed, writes_apart
 from workbench.arith import Bounds, SizedEnds
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -33,7 +33,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bounds_at, domain, moved_by
+from workbench.verbs.domains import bounds_at, domain, moved_by, with_turns
 from workbench.verbs.factoring import check_terms_once
 from workbench.verbs.feeding import reads_apart
 from workbench.verbs.nest import inserted, serial_nest, statements
@@ -510,8 +510,7 @@ def _check_divides(block: Block, value: Expr, dom: Bounds) -> None:
 
     Or by a shift that a guard had kept from going too far.
     """
-    for around in (ends for ends in dom.values() if isinstance(ends, SizedEnds)):
-        dom = {**dom, **running_sizes(around.last - around[0] + 1)}
+    dom = with_turns(dom)
     for node in walk(value):
         match node:
             case BinOp("<<" | ">>" as op, _, amount):
