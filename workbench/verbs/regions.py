@@ -66,9 +66,11 @@ def exact(realize: BlockRealize, region: BufferRegion, inner: Bounds, dom: Bound
     }
     plain, inner = counted(_with_variables(realize, data), inner)
     box = substitute(region, plain.bindings).region
-    if any(arith.by_sizes(r.extent) for r in box):
-        return None
-    corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
+    along = {Var("d", r.min.dtype): r for r in box if arith.by_sizes(r.extent)}
+    inner = {**inner, **{v: arith.up_to(r.extent, v.type) for v, r in along.items()}}
+    steps = {id(r): v for v, r in along.items()}
+    corner = tuple(r.min + steps[id(r)] if id(r) in steps else r.min for r in box)
+    sizes = tuple(1 if id(r) in steps else width(r, {}) for r in box)
     stored: Access[For] = Access(
         realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
     )

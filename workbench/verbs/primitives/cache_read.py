@@ -172,7 +172,7 @@ def _given(site: Site[Block], buffer: Buffer) -> Box:
         assert read is not None
         pairs = zip((axis.min.dtype for axis in read.region), buffer.shape, strict=True)
         return tuple(Range(const(0, dtype), size_expr(size, dtype)) for dtype, size in pairs)
-    if not all(isinstance(axis.extent, Const) for axis in region.region):
+    if not all(isinstance(r.extent, Const) or arith.by_sizes(r.extent) for r in region.region):
         raise site.refuse(
             f"how much of it `{scope.name}` reads varies",
             scope,
