@@ -147,7 +147,8 @@ VERBS = (
     *("split", "split", "fuse", "reorder", "bind", "unroll", "vectorize", "parallel"),
     *("add_unit_loop", "set_scope", "decompose_reduction", "rfactor", "compute_inline"),
     *("reverse_compute_inline", "compute_at", "reverse_compute_at", "cache_read", "cache_write"),
-    *("reorder_block_iter_var", "storage_align"),
+    *("reorder_block_iter_var", "storage_align", "blockize", "transform_layout"),
+    *("transform_block_layout", "pad_einsum"),
 )
 
 

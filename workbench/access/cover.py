@@ -61,6 +61,7 @@ from workbench.ir import (
     Expr,
     For,
     Not,
+    Size,
     Stmt,
     Var,
     binary,
@@ -386,17 +387,19 @@ def writes_all(block: Block, buffer: Buffer) -> bool:
     region = next((r.region for r in block.writes if r.buffer is buffer), None)
     if region is None:
         return False
-    extents = [r.extent.value if isinstance(r.extent, Const) else r.extent for r in region]
-    if not all(isinstance(n, int) or arith.by_sizes(n) for n in extents):
+    if not all(isinstance(r.extent, Const) or arith.by_sizes(r.extent) for r in region):
         return False
-    sizes = tuple(map(most, extents))
+    shape: tuple[Size, ...] = tuple(
+        r.extent.value if isinstance(r.extent, Const) else r.extent for r in region
+    )
+    sizes = tuple(map(most, shape))
     sure = [unit for unit in either_way(units(block.body)) if buffer in unit.writes]
     dom: Bounds = dict(arith.loop_bounds([loop for unit in sure for loop in unit.loops]))
     stored = [one.access for unit in sure for one in surely_stored(unit, buffer, dom)]
     made = [Made(_relative(one, region, dom), dom) for one in stored]
     corner = tuple(const(0, r.min.dtype) for r in region)
     whole: Access[For] = Access(block, buffer, True, corner, sizes, (), ())
-    return covers(made, [whole], tuple(extents), dom)
+    return covers(made, [whole], shape, dom)
 
 
 def _relative(access: Access[For], region: Box, dom: Bounds) -> Access[For]:

@@ -106,9 +106,10 @@ def places_of(new: Sequence[Expr], old: Bounds) -> tuple[Size, ...] | None:
     if not any(isinstance(each, arith.SizedEnds) for each in old.values()):
         return tuple(e[1] + 1 for e in ends if e is not None)
     sizes = [r.extent for r in arith.region_of(new, old) if arith.equal(r.min, r.min - r.min)]
-    told = [n.value if isinstance(n, Const) else n for n in sizes]
-    known = all(isinstance(n, int) or arith.by_sizes(n) for n in told)
-    return tuple(told) if known and len(told) == len(new) else None
+    known = all(isinstance(n, Const) or arith.by_sizes(n) for n in sizes)
+    if not known or len(sizes) < len(new):
+        return None
+    return tuple(n.value if isinstance(n, Const) else n for n in sizes)
 
 
 def as_many(one: Sequence[Size], other: Sequence[Size]) -> bool:

@@ -23,6 +23,7 @@ from workbench.ir import (
     PrimFunc,
     Range,
     Var,
+    as_expr,
     binary,
     cast,
     const,
@@ -144,7 +145,7 @@ def _digits(
         yield from _digits(known, cell, value % width, asked)
         return
     total = known.sum_of(index)
-    above, rest, offset = 0, value, const(total.const, value.dtype)
+    above, offset = 0, as_expr(const(total.const, value.dtype))
     digits = []
     for digit, factor in sorted(total.digits.items(), key=lambda item: -abs(item[1])):
         part = known.part(digit)
@@ -154,7 +155,7 @@ def _digits(
         if arith.by_sizes(part):
             offset += part * factor
             continue
-        low, high = ends[0], arith.last_of(known.dom.get(part, ends))
+        low, high = ends[0], arith.last_of(known.dom[part] if isinstance(part, Var) else ends)
         digits.append((digit, factor, low, high))
         offset += size_expr((high if factor < 0 else low), value.dtype) * factor
     offset = arith.simplify(offset)

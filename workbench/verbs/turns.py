@@ -16,7 +16,6 @@ from workbench.ir import (
     Size,
     SizeVar,
     Var,
-    binary,
     const,
     free_vars,
     substitute,
@@ -53,8 +52,9 @@ def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom
     used = moving(value)
     if not used & set(turn):
         most = arith.bounds(value, dom)
-        fixed = most is not None and isinstance(below, int)
-        return Part(iterator, value, min(below, most[1] + 1) if fixed else below, zero, 1)
+        if most is not None and isinstance(below, int):
+            below = min(below, most[1] + 1)
+        return Part(iterator, value, below, zero, 1)
     if used <= set(turn) and low == 0:
         # with its loops that run once: what is run for each value keeps them, as TVM does
         inner = given if moving(given) <= set(turn) else value
@@ -63,8 +63,8 @@ def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom
     if line is not None:
         inner = arith.simplify(value - line[1], dom)
         size = count_of(inner, dict(turn))
-        count = None if size is None else _quotient(below, size)
-        if count is not None and arith.prove(binary("==", line[1] % size, 0), dom):
+        count = _quotient(below, size) if size is not None else None
+        if size is not None and count is not None and arith.equal(line[1] % size, zero, dom):
             return Part(iterator, arith.simplify(line[1] // size, dom), count, inner, size)
     raise site.refuse(
         f"the turns of the loops around it overlap along {iterator.var.name}",
@@ -76,7 +76,7 @@ def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom
 def _quotient(count: Size, size: Size) -> Size | None:
     """How many turns of that `size` make up `count`; None where sizes tell neither."""
     if isinstance(size, Expr):
-        whole = arith.prove(binary("==", count % size, 0), {})
+        whole = arith.equal(count % size, const(0, size.dtype))
         return arith.simplify(count // size) if whole else None
     turns = (count + (size - 1)) // size
     return arith.simplify(turns) if isinstance(turns, Expr) else turns

@@ -117,7 +117,8 @@ def _sizes(site: Site[Block], new: Sequence[Expr]) -> tuple[Size, ...]:
         return sizes
     raise site.refuse(
         "the map leaves gaps or puts two iterations in one",
-        hint=f"every new iterator counts from 0, and factors divide {', '.join(map(size_text, old))}",
+        hint="every new iterator counts from 0, and factors divide "
+        f"{', '.join(map(size_text, old))}",
     )
 
 
