@@ -33,7 +33,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bounds_at, domain, moved_by, with_turns
+from workbench.verbs.domains import bounds_at, count_in, domain, moved_by, with_turns
 from workbench.verbs.factoring import check_terms_once
 from workbench.verbs.feeding import reads_apart
 from workbench.verbs.nest import inserted, serial_nest, statements
@@ -412,7 +412,7 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     inside = arith.prove(low >= first, dom), arith.prove(high <= last, dom)
     if not all(inside):
         if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):
-            return Need(const(first, low.dtype), last - first + 1)
+            return Need(const(first, low.dtype), count_in(ends))
         if isinstance(low, Const) and isinstance(high, Const) and isinstance(last, int):
             start, stop = max(int(low.value), first), min(int(high.value), last)
             if start > stop:  # none of them, behind a choice: a loop runs at least once
@@ -424,7 +424,7 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     if arith.by_sizes(wide):
         size = wide
     elif isinstance(last, Expr) and not isinstance(size, Expr) and size > _MOST_TURNS:
-        return Need(const(first, low.dtype), arith.simplify(last - first + 1))
+        return Need(const(first, low.dtype), count_in(ends))
     return Need(
         low,
         size,

@@ -21,6 +21,7 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
+    size_expr,
     substitute,
     walk,
 )
@@ -104,26 +105,32 @@ def blockize(
     if block.init is not None:
         check_first_terms(within, loops)
         _check_start(within, parts, inside, turn)
-    _check_runs(within, inside, turn)
+    _check_runs(within, parts, inside, turn, dom)
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(site.places.replace(target, new), made.id)
 
 
-def _check_runs(site: Site[Block], inside: Expr, turn: Bounds) -> None:
-    """Refuse a block that no turn is seen to run.
+def _check_runs(
+    site: Site[Block], parts: list[Part], inside: Expr, turn: Bounds, dom: Bounds
+) -> None:
+    """Refuse a turn beyond the T.axis of the new block, which a T.where within it had kept away.
 
-    What holds somewhere in one turn does so in each, so that no turn is beyond the T.axis.
+    What holds somewhere in one turn does so in each, so that then no turn is beyond.
     """
-    if inside is TRUE:
+    ends = (p.outer < size_expr(p.count, p.outer.dtype) for p in parts)
+    if inside is TRUE or all(arith.prove(end, dom) for end in ends):
         return
     if any(isinstance(n, SizeVar) for n in walk(inside)):
         first = {v: const(ends[0], v.type) for v, ends in turn.items()}
-        seen = arith.prove(substitute(inside, first), with_turns(turn))
-    else:
-        runs = arith.Table([], [inside]).rows(arith.ranges_of(turn, turn), most=arith.POINTS)
-        seen = next(runs, None) is not None
-    if not seen:
+        if not arith.prove(substitute(inside, first), with_turns(turn)):
+            raise site.refuse(
+                "its T.where may hold in no iteration",
+                hint="let its loops run no further than its T.axis",
+            )
+        return
+    runs = arith.Table([], [inside]).rows(arith.ranges_of(turn, turn), most=arith.POINTS)
+    if next(runs, None) is None:
         raise site.refuse(
             "its T.where is seen to hold in no iteration",
             hint="write a T.where that holds somewhere, or take the block out of the program",
