@@ -38,9 +38,15 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[BlockRealize, Bounds]
     """`realize` told by one variable for each counter that its predicate stops, and its bounds.
 
     ``T.where(a * 128 + b < 130)`` with `a` and `b` in `inner` says that the two loops count to
-    130. What is left of the predicate is that of the result.
+    130; so do digits, ``T.where(a * 2 + f // 4 < 3)``. What is left of the predicate is that of the
+    result.
     """
-    values, inner, left, _ = stopped(realize.iter_values, conjuncts(realize.predicate), inner)
+    conditions = conjuncts(realize.predicate)
+    if conditions:
+        told, inner = untangled([*realize.iter_values, *conditions], inner)
+        realize = replace(realize, iter_values=tuple(told[: -len(conditions)]))
+        conditions = told[-len(conditions) :]
+    values, inner, left, _ = stopped(realize.iter_values, conditions, inner)
     return replace(realize, iter_values=tuple(values), predicate=joined(left)), inner
 
 
@@ -60,7 +66,7 @@ def stopped(
         if found is not None:
             expr, stop = found
             counter = Var("n", expr.dtype)
-            changed = [put(e, expr, counter) for e in (*values, *left, *waiting)]
+            changed = [_told_by(e, expr, counter) for e in (*values, *left, *waiting)]
             now = {v for e in changed for v in variables(e)}
             if counter in now and not variables(expr) & now:
                 inner = {v: ends for v, ends in inner.items() if v not in variables(expr)}
@@ -71,6 +77,21 @@ def stopped(
                 continue
         left.append(condition)
     return values, inner, left, counters
+
+
+def _told_by(e: Expr, counted: Expr, counter: Var) -> Expr:
+    """`e` with `counter` for what it counts, also where that is written out in a longer sum."""
+    found = put(e, counted, counter)
+    loops = variables(counted)
+    if not loops & variables(found):
+        return found
+    factors = arith.linear(counted, loops)
+    unit = next((v for v, factor in factors[0].items() if factor == 1), None) if factors else None
+    if unit is None:
+        return found
+    solved = counter - substitute(counted, {unit: const(0, unit.type)})
+    told = arith.simplify(substitute(found, {unit: solved}))
+    return found if loops & variables(told) else told
 
 
 def limited(

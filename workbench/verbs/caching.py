@@ -26,6 +26,7 @@ from workbench.ir import (
     Var,
     const,
     memory_of,
+    rewrite,
     substitute_buffers,
 )
 from workbench.ir.places import Places, places
@@ -186,10 +187,27 @@ def insert_copy(
     }
     stage, _ = nest_needed(block, needed, dom, keep_unit_loops=True)
     func = inserted(site.places, spot.holder, spot.at, stage)
-    changed = {r: replace(r, block=substitute_buffers(r.block, {old: new})) for r in through}
+    changed = {r: replace(r, block=_through(r.block, old, new, out)) for r in through}
     func = places(func).replace_each(changed)
     buffers = (*site.scope.block.alloc_buffers, new)
     return Edit(reallocate(places(func), site.scope, buffers), block.id)
+
+
+def _through(block: Block, old: Buffer, new: Buffer, out: bool) -> Block:
+    """`block` with `new` for `old`: in all that it does, or where it reads alone."""
+    if out:
+        return substitute_buffers(block, {old: new})
+
+    def change(node: Node) -> Node:
+        match node:
+            case BufferLoad(buffer) if buffer is old:
+                return replace(node, buffer=new)
+            case Block():
+                reads = (replace(r, buffer=new) if r.buffer is old else r for r in node.reads)
+                return replace(node, reads=tuple(reads))
+        return node
+
+    return rewrite(block, change)
 
 
 def cached(buffer: Buffer, scope: str) -> Buffer:

@@ -136,17 +136,33 @@ def position(
 
 def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = "") -> None:
     """Refuse where cells that the block may read are written behind it, up to the block `until`."""
+    for other, buffer in overwriting(site, until):
+        raise overwritten(site, other, buffer, hint)
+
+
+def overwriting(site: Site[Block], until: BlockRealize) -> list[tuple[BlockRealize, Buffer]]:
+    """The blocks behind it, up to `until`, that may write what it reads in some turn, and of what.
+
+    It may come to run for all of its domain.
+    """
     order = site.siblings
-    for other in order[order.index(site.realize) + 1 : order.index(until) + 1]:
-        both = [b for b in declared_reads(site.node) if b in declared_writes(other.block)]
-        hit = [b for b in both if not reads_apart(site.places, site.realize, other, b, moves=True)]
-        if hit:
-            raise site.refuse(
-                f"`{other.block.name}` overwrites {hit[0].name}, which it reads",
-                site.node,
-                other,
-                hint=f"let `{other.block.name}` write another buffer{hint}",
-            )
+    return [
+        (other, buffer)
+        for other in order[order.index(site.realize) + 1 : order.index(until) + 1]
+        for buffer in declared_reads(site.node)
+        if buffer in declared_writes(other.block)
+        and not reads_apart(site.places, site.realize, other, buffer, moves=True)
+    ]
+
+
+def overwritten(site: Site[Block], other: BlockRealize, buffer: Buffer, hint: str) -> Refusal:
+    """The refusal of a block that `other` would come ahead of."""
+    return site.refuse(
+        f"`{other.block.name}` overwrites {buffer.name}, which it reads",
+        site.node,
+        other,
+        hint=f"let `{other.block.name}` write another buffer{hint}",
+    )
 
 
 def check_is_step(site: Site[Block], buffers: Iterable[Buffer], hint: str) -> None:

@@ -33,7 +33,7 @@ from workbench.verbs.caching import (
     written_ends,
 )
 from workbench.verbs.copies import check_copied
-from workbench.verbs.feeding import check_fed
+from workbench.verbs.feeding import check_fed, reads_apart
 from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.regions import Box
 from workbench.verbs.scope import check_no_bare_statement, check_no_choice, region_of
@@ -90,14 +90,17 @@ def cache_read(
     buffer = nth_buffer(site, read_buffer_index, "reads")
     site = replace(site, task=f"cache_read {buffer.name} for `{block.name}`")
     check_no_bare_statement(site, buffer)
-    makers = site.writers(buffer)
-    if len(makers) > 1:
+    makers, targets = site.writers(buffer), _readers(site, buffer, consumer_blocks)
+    if _write_elsewhere(site, buffer, makers, targets):
+        makers = []
+    elif len(makers) > 1:
         raise site.refuse(
             f"{len(makers)} blocks write it",
             *makers,
             hint="cache what one block alone writes; do this before decompose_reduction",
         )
-    targets = _targets(site, buffer, makers, consumer_blocks)
+    else:
+        targets = _targets(site, buffer, makers, consumer_blocks)
     ends = [arith.up_to(size) for size in buffer.shape]
     if makers:
         maker = replace(site, node=makers[0].block)
@@ -122,18 +125,33 @@ def cache_read(
     return edit
 
 
+def _readers(site: Site[Block], buffer: Buffer, chosen: list[Block] | None) -> list[BlockRealize]:
+    """The blocks beside this one that read the buffer, in order; with `chosen`, those of them."""
+    reading = [r for r in site.siblings if buffer in declared_reads(r.block)]
+    wanted = {b.id for b in chosen or ()}
+    return [r for r in reading if not wanted or _holds(r, wanted)]
+
+
+def _write_elsewhere(
+    site: Site[Block], buffer: Buffer, makers: list[BlockRealize], readers: list[BlockRealize]
+) -> bool:
+    """Whether `makers` are proved to write no cell that is read: the next state of a scan, say.
+
+    Then the copy may be taken ahead of all. One maker ahead of its readers is what they read.
+    """
+    order = site.siblings
+    follow = len(makers) == 1 and all(order.index(makers[0]) < order.index(r) for r in readers)
+    return not follow and all(
+        reads_apart(site.places, r, maker, buffer) for r in readers for maker in makers
+    )
+
+
 def _targets(
     site: Site[Block], buffer: Buffer, makers: list[BlockRealize], chosen: list[Block] | None
 ) -> list[BlockRealize]:
     """The blocks that are to read the copy, in program order."""
-    wanted = {b.id for b in chosen} if chosen else None
-    order = site.siblings
-    reading = [r for r in order if buffer in declared_reads(r.block)]
-    targets = [
-        r
-        for r in reading
-        if buffer not in declared_writes(r.block) and (wanted is None or _holds(r, wanted))
-    ]
+    order, reading = site.siblings, _readers(site, buffer, None)
+    targets = [r for r in _readers(site, buffer, chosen) if buffer not in declared_writes(r.block)]
     for other in chosen or ():
         if not any(_holds(r, {other.id}) for r in targets):
             raise site.refuse(
