@@ -59,7 +59,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
         "Values that are not made yet",
         "reverse_compute_at",
-        r"not made yet|made in different|too early",
+        r"not made yet|made in different|too early|unfinished sums",
     ),
     Explanation("Values that are not made yet", "compute_at", r"not made yet|makes? all"),
     Explanation(
