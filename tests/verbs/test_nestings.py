@@ -10,7 +10,6 @@ import workbench as wb
 from tests.support.cases import CASES
 from workbench import access, script
 from workbench.ir import PrimFunc
-from workbench.ir.places import places
 from workbench.schedule import ScheduleError
 
 STAGE = """    for {loops} in {grid}:
