@@ -255,3 +255,35 @@ def test_what_is_read_of_cells_that_are_written_is_not_copied_ahead(first):
         sch.cache_read("b", "S", "local")
     with pytest.raises(wb.ScheduleError, match="2 blocks write it"):
         sch.cache_read("b", "S", "local", consumer_blocks=["b"])
+
+
+UNDER_A_CONDITION = """
+@T.prim_func
+def main(A: T.Buffer((13,), "float32"), D: T.Buffer((13,), "float32")):
+    C = T.alloc_buffer((13,))
+    for i_0, i_1 in T.grid(3, 6):
+        with T.block("C"):
+            vi = T.axis.spatial(13, i_0 * 5 + i_1)
+            T.where(i_0 * 5 + i_1 < 13 and i_1 < 5)
+            C[vi] = A[vi] * 2.0
+        with T.block("D"):
+            vi = T.axis.spatial(13, {cell})
+            T.where({where})
+            D[vi] = C[vi] + 1.0
+"""
+
+
+@pytest.mark.parametrize(("verb", "block"), [("cache_read", "D"), ("cache_write", "C")])
+def test_a_copy_is_made_where_a_condition_lets_its_maker_run(verb, block):
+    text = UNDER_A_CONDITION.format(cell="i_0 * 5 + i_1", where="i_0 * 5 + i_1 < 13 and i_1 < 5")
+    sch = wb.Schedule(before := script.parse(text))
+    getattr(sch, verb)(block, 0, "global")
+    assert difference(before, sch.func, random_data(before, seed=0)) == ""
+    assert script.show(sch.func).count("i_1 < 5") == 3
+
+
+def test_a_reader_that_runs_where_its_maker_does_not_has_no_copy():
+    text = UNDER_A_CONDITION.format(cell="i_0 * 5", where="i_1 > 0")
+    sch = wb.Schedule(script.parse(text))
+    with pytest.raises(wb.ScheduleError, match="would read C_global too early"):
+        sch.cache_read("D", "C", "global")

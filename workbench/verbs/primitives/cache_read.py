@@ -8,11 +8,13 @@ from typing import Any
 
 from workbench import arith
 from workbench.ir import (
+    TRUE,
     Block,
     BlockId,
     BlockRealize,
     Buffer,
     Const,
+    Expr,
     PrimFunc,
     Range,
     const,
@@ -106,17 +108,17 @@ def cache_read(
         maker = replace(site, node=makers[0].block)
         check_no_choice(maker)
         spot = first_reader(maker, targets)
-        box = _box(site, maker, buffer, spot)
+        box, guard = _box(site, maker, buffer, spot)
         if spot.loops or site.is_allocated(buffer):
             ends = written_ends(maker.node, buffer)
     else:
         for target in targets:
             check_not_in_init(site.places, target)
         spot = Spot(site.scope, 0)
-        box = _given(site, buffer)
+        box, guard = _given(site, buffer), TRUE
     check_some(site, buffer, box, ends, *targets)
     copy = cached(buffer, storage_scope)
-    edit = insert_copy(site, buffer, copy, spot, box, ends, targets)
+    edit = insert_copy(site, buffer, copy, spot, box, ends, targets, guard=guard)
     if not makers or not (spot.loops or site.is_allocated(buffer)):  # not what one makes alone
         assert isinstance(edit.result, BlockId)
         check_copied(site, site.after(edit.places, edit.result), buffer)
@@ -199,14 +201,14 @@ def _given(site: Site[Block], buffer: Buffer) -> Box:
     return region.region
 
 
-def _box(site: Site[Block], maker: Site[Block], buffer: Buffer, spot: Spot) -> Box:
-    """What there is to copy at `spot`, behind `maker`."""
+def _box(site: Site[Block], maker: Site[Block], buffer: Buffer, spot: Spot) -> tuple[Box, Expr]:
+    """What there is to copy at `spot`, behind `maker`, and where."""
     if not spot.loops and not site.is_allocated(buffer):
-        return _given(site, buffer)
-    box = box_written(maker, buffer, spot.loops)
-    if box is None:
+        return _given(site, buffer), TRUE
+    found = box_written(maker, buffer, spot.loops)
+    if found is None:
         raise maker.refuse(
             f"`{maker.name}` may leave out cells of it",
             hint="cache_read copies a box of which every cell is written, such as C[vi, vj]",
         )
-    return box
+    return found
