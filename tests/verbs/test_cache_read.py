@@ -279,7 +279,7 @@ def test_a_copy_is_made_where_a_condition_lets_its_maker_run(verb, block):
     sch = wb.Schedule(before := script.parse(text))
     getattr(sch, verb)(block, 0, "global")
     assert difference(before, sch.func, random_data(before, seed=0)) == ""
-    assert script.show(sch.func).count("i_1 < 5") == 3
+    assert script.show(sch.func).count("T.where(i_0 * 5 + i_1 < 13 and i_1 < 5)") == 3
 
 
 def test_a_reader_that_runs_where_its_maker_does_not_has_no_copy():

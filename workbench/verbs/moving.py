@@ -516,7 +516,9 @@ def nest_needed(
         if need.below is not None:
             asked.append(value < need.below)
     there = [substitute(condition, values) for condition in (*asked, *conjuncts(guard))]
-    predicate = arith.joined(arith.simplify(c, dom) for c in there if not arith.prove(c, dom))
+    known = arith.Simplifier(dom)
+    left = [known.simplify(c) for c in there if not arith.proved(c, known)]
+    predicate = arith.joined({known.number(c): c for c in left}.values())  # each said once
     realize = BlockRealize(tuple(values.values()), predicate, block)
     return serial_nest(loops, realize), tuple(loops)
 
