@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from workbench import insight, lower, target
-from workbench.diag import Fail, Refusal
+from workbench import insight
+from workbench.diag import Fail
 from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
@@ -93,15 +93,7 @@ class Source:
 
     def pipelines(self, func: PrimFunc) -> Pipelines:
         """What the statements of pipelines do turn by turn, and where its kernels wait."""
-        return insight.pipelines(func, lowered_of(func))
-
-
-def lowered_of(func: PrimFunc) -> lower.Lowered | None:
-    """The kernels of a program, if it has any; of asynchronous copies on a GPU that has them."""
-    for name in ("cuda", "nvidia/nvidia-a100"):
-        with suppress(Refusal):
-            return lower.lower(lower.open_blocks(func), target.get(name))
-    return None
+        return insight.pipelines(func, insight.lowered_of(func))
 
 
 def _tiles(

@@ -16,6 +16,7 @@ from workbench.lower.insert_barriers import insert_barriers
 from workbench.lower.lower_cross_thread_reductions import lower_cross_thread_reductions
 from workbench.lower.make_function import make_function
 from workbench.lower.share_loops import share_loops
+from workbench.lower.shared_memory import refuse_too_large
 from workbench.lower.shrink_buffers import shrink_buffers
 from workbench.lower.split_kernels import split_kernels
 from workbench.lower.unroll_into_vectors import unroll_into_vectors
@@ -86,6 +87,8 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
         done = tuple(step(kernel, target) for kernel in kernels)
         history.append(_passed(step, kernels, done))
         kernels = done
+    for kernel in () if target.is_cpu else kernels:
+        refuse_too_large(kernel, target)
     return Lowered(func, kernels, tuple(history))
 
 

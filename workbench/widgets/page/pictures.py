@@ -42,7 +42,7 @@ def pipelines_of(func: PrimFunc) -> Pipelines:
     def make() -> Pipelines:
         with suppress(Fail):
             return insight.pipelines(func, build(func).lowered)
-        return insight.pipelines(func, draw.lowered_of(func))  # async copies need another GPU
+        return insight.pipelines(func, insight.lowered_of(func))  # async copies need another GPU
 
     return memo(func, "pipelines", make)
 
