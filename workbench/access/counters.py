@@ -34,15 +34,17 @@ from workbench.ir import (
 )
 
 
-def counted(realize: BlockRealize, inner: Bounds) -> tuple[BlockRealize, Bounds]:
+def counted(
+    realize: BlockRealize, inner: Bounds, digits: bool = False
+) -> tuple[BlockRealize, Bounds]:
     """`realize` told by one variable for each counter that its predicate stops, and its bounds.
 
     ``T.where(a * 128 + b < 130)`` with `a` and `b` in `inner` says that the two loops count to
-    130; so do digits, ``T.where(a * 2 + f // 4 < 3)``. What is left of the predicate is that of the
-    result.
+    130; with `digits`, so do those of a loop, ``T.where(a * 2 + f // 4 < 3)``, each of which is a
+    variable then. What is left of the predicate is that of the result.
     """
     conditions = conjuncts(realize.predicate)
-    if conditions:
+    if conditions and digits:
         told, inner = untangled([*realize.iter_values, *conditions], inner)
         realize = replace(realize, iter_values=tuple(told[: -len(conditions)]))
         conditions = told[-len(conditions) :]
