@@ -12,36 +12,43 @@ from workbench import access, script
 from workbench.ir import PrimFunc
 from workbench.schedule import ScheduleError
 
-STAGE = """    for {loops} in {grid}:
+STAGE = """    for {loops} in T.grid({turns},):
         with T.block("{name}"):
-            {axes}
-            {name}[{at}] = {value}
+            {lines}
 """
+
+
+def stage(name: str, axes: dict[str, int], *body: str) -> str:
+    """A block under a loop for each of its iterators, of which `k` counts terms."""
+    kinds = {axis: "reduce" if axis == "k" else "spatial" for axis in axes}
+    lines = [f"v{axis} = T.axis.{kinds[axis]}({n}, {axis})" for axis, n in axes.items()]
+    return STAGE.format(
+        loops=", ".join(axes),
+        turns=", ".join(map(str, axes.values())),
+        name=name,
+        lines="\n            ".join((*lines, *body)),
+    )
 
 
 def chain(rng: random.Random) -> PrimFunc:
-    """Three stages of one shape, each cell made of the same cell of what is before."""
-    sizes = [rng.choice((7, 10, 11, 13)) for _ in range(rng.choice((1, 2)))]
-    names = "ij"[: len(sizes)]
-    at = ", ".join(f"v{name}" for name in names)
-    axes = [f"v{name} = T.axis.spatial({n}, {name})" for name, n in zip(names, sizes, strict=True)]
-    shape, more = f"({', '.join(map(str, sizes))},)", rng.choice(("", f" + B[{at}]"))
-    values = {"B": f"A[{at}] * 2.0", "C": f"B[{at}] + 1.0", "D": f"C[{at}] * C[{at}]{more}"}
+    """Three stages of one shape, each cell made of the same cell before; a sum now and then."""
+    axes = {axis: rng.choice((7, 10, 11, 13)) for axis in rng.choice(("i", "ij"))}
+    at = ", ".join(f"v{axis}" for axis in axes)
+    shape, terms = f"({', '.join(map(str, axes.values()))},)", rng.choice((5, 6, 9))
     text = f"""
 @T.prim_func
-def main(A: T.Buffer({shape}, "float32"), D: T.Buffer({shape}, "float32")):
+def main(A: T.Buffer({shape}, "float32"), W: T.Buffer(({terms},), "float32"),
+         D: T.Buffer({shape}, "float32")):
     B = T.alloc_buffer({shape})
     C = T.alloc_buffer({shape})
 """
-    for name, value in values.items():
-        text += STAGE.format(
-            loops=", ".join(names),
-            grid=f"T.grid({', '.join(map(str, sizes))})",
-            name=name,
-            axes="\n            ".join(axes),
-            at=at,
-            value=value,
-        ).replace("for i in T.grid", "for i in range")
+    if rng.random() < 0.4:
+        init = f"with T.init():\n                B[{at}] = T.float32(0)"
+        text += stage("B", {**axes, "k": terms}, init, f"B[{at}] = B[{at}] + A[{at}] * W[vk]")
+    else:
+        text += stage("B", axes, f"B[{at}] = A[{at}] * 2.0")
+    text += stage("C", axes, f"C[{at}] = B[{at}] + 1.0")
+    text += stage("D", axes, f"D[{at}] = C[{at}] * C[{at}]{rng.choice(('', f' + B[{at}]'))}")
     func = script.parse(text)
     assert isinstance(func, PrimFunc)
     return func
