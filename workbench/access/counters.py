@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from workbench import arith
+from workbench.access.units import short
 from workbench.arith import Bounds, SizedEnds, conjuncts, joined
 from workbench.arith.canonical import Sum
 from workbench.ir import (
@@ -44,12 +45,19 @@ def counted(
     variable then. What is left of the predicate is that of the result.
     """
     conditions = conjuncts(realize.predicate)
-    if conditions and digits:
-        told, inner = untangled([*realize.iter_values, *conditions], inner)
-        realize = replace(realize, iter_values=tuple(told[: -len(conditions)]))
-        conditions = told[-len(conditions) :]
-    values, inner, left, _ = stopped(realize.iter_values, conditions, inner)
+    count = stopped_digits if digits else stopped
+    values, inner, left, _ = count(realize.iter_values, conditions, inner)
     return replace(realize, iter_values=tuple(values), predicate=joined(left)), inner
+
+
+def stopped_digits(
+    values: Sequence[Expr], conditions: Sequence[Expr], inner: Bounds
+) -> tuple[list[Expr], Bounds, list[Expr], dict[Var, Expr]]:
+    """As `stopped`, with a variable for each digit of a loop that goes into `conditions`, too."""
+    told = [*values, *(short(condition, {}) for condition in conditions)]
+    if conditions:
+        told, inner = untangled(told, inner)
+    return stopped(told[: len(values)], told[len(values) :], inner)
 
 
 def stopped(
@@ -61,7 +69,7 @@ def stopped(
     them, which are used no more.
     """
     values, counters = list(values), dict[Var, Expr]()
-    waiting, left = list(conditions), list[Expr]()
+    waiting, left = _open(conditions, inner), list[Expr]()
     while waiting:
         condition, *waiting = waiting
         found = _counter(condition, inner)
@@ -75,10 +83,16 @@ def stopped(
                 inner[counter] = _ends_before(stop, counter)
                 counters[counter] = substitute(expr, counters)
                 values, left = changed[: len(values)], []
-                waiting = changed[len(values) :]  # with those before: they may count the counter
+                # with those before: they may count the counter
+                waiting = _open(changed[len(values) :], inner)
                 continue
         left.append(condition)
     return values, inner, left, counters
+
+
+def _open(conditions: Iterable[Expr], inner: Bounds) -> list[Expr]:
+    """Those of `conditions` that are not proved to hold in all turns of `inner`."""
+    return [condition for condition in conditions if not arith.prove(condition, inner)]
 
 
 def _told_by(e: Expr, counted: Expr, counter: Var) -> Expr:
