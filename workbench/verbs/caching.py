@@ -129,7 +129,9 @@ def box_written(
     box = exact(maker.realize, region, inner, maker.bounds)
     if box is not None:
         return box, TRUE
-    about = [(c, variables(c).isdisjoint(inner)) for c in conjuncts(maker.realize.predicate)]
+    once = {v: ends for v, ends in inner.items() if ends[0] == ends[1]}
+    asked = (arith.simplify(c, once) for c in conjuncts(maker.realize.predicate))
+    about = [(c, variables(c).isdisjoint(inner)) for c in asked]
     guard = joined(c for c, outside in about if outside and not arith.reads_memory(c))
     rest = joined(c for c, outside in about if not outside or arith.reads_memory(c))
     box = exact(replace(maker.realize, predicate=rest), region, inner, maker.bounds)
