@@ -55,7 +55,7 @@ def holds_in_rows(condition: Expr) -> bool:
 
 def drawn_rows(rng: random.Random) -> Expr:
     """A random row or cell of rows whose width sizes tell."""
-    width = rng.choice((N, M, M, M * 2, N + 1))
+    width = rng.choice((N, M, M, M * 2, N + 1, N - 2))
     inside = rng.choice((F, F, I * M + J, J * N + I, I * width + J, F + drawn(rng, 0)))
     row = (inside // width, inside % width, inside // width * width + inside % width)
     return rng.choice(row) + rng.choice((0, 0, drawn(rng, 1)))

@@ -45,7 +45,6 @@ from workbench.access.units import (
     buffers_read,
     buffers_written,
     iterator_bounds,
-    opened,
     runs_fixed,
     summed_sizes,
     units,
@@ -139,7 +138,8 @@ def surely_stored(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Made]:
     if buffer not in unit.writes or any(map(arith.reads_memory, unit.holds)):
         return []
     if unit.block and _is_sized(unit.block, buffer):
-        parts = [*opened(unit)]
+        body = substitute(unit.block.body, unit.values)
+        parts = either_way(units(body, unit.loops, unit.holds))
         dom = {**arith.loop_bounds([loop for one in parts for loop in one.loops], dom), **dom}
         dom |= summed_sizes(unit.block)
         return [made for one in parts for made in surely_stored(one, buffer, dom)]

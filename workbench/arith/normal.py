@@ -468,7 +468,8 @@ class Normal:
         """The end of ``x // width`` or ``x % width``, where whole rows hold `x`; else itself."""
         part, own = self._parts[digit.base], Sum({digit: 1})
         assert isinstance(part, BinOp)
-        if digit.upper is not None:
+        least = self.interval(self.sum_of(part.b))[0]
+        if digit.upper is not None or least is None or least < 0:
             return own
         if part.op == "%":
             last = self.sum_of(part.b).shifted(-1) if highest else Sum()

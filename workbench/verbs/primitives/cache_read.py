@@ -95,14 +95,15 @@ def cache_read(
     makers, targets = site.writers(buffer), _readers(site, buffer, consumer_blocks)
     if _write_elsewhere(site, buffer, makers, targets):
         makers = []
-    elif len(makers) > 1:
+    else:
+        targets = [r for r in targets if buffer not in declared_writes(r.block)]
+    if len(makers) > 1:
         raise site.refuse(
             f"{len(makers)} blocks write it",
             *makers,
             hint="cache what one block alone writes; do this before decompose_reduction",
         )
-    else:
-        targets = _targets(site, buffer, makers, consumer_blocks)
+    _check_targets(site, buffer, makers, targets, consumer_blocks)
     ends = [arith.up_to(size) for size in buffer.shape]
     if makers:
         maker = replace(site, node=makers[0].block)
@@ -143,24 +144,29 @@ def _write_elsewhere(
     """
     order = site.siblings
     follow = len(makers) == 1 and all(order.index(makers[0]) < order.index(r) for r in readers)
-    return not follow and all(
-        reads_apart(site.places, r, maker, buffer) for r in readers for maker in makers
+    return (
+        bool(makers)
+        and not follow
+        and all(reads_apart(site.places, r, maker, buffer) for r in readers for maker in makers)
     )
 
 
-def _targets(
-    site: Site[Block], buffer: Buffer, makers: list[BlockRealize], chosen: list[Block] | None
-) -> list[BlockRealize]:
-    """The blocks that are to read the copy, in program order."""
-    order, reading = site.siblings, _readers(site, buffer, None)
-    targets = [r for r in _readers(site, buffer, chosen) if buffer not in declared_writes(r.block)]
+def _check_targets(
+    site: Site[Block],
+    buffer: Buffer,
+    makers: list[BlockRealize],
+    targets: list[BlockRealize],
+    chosen: list[Block] | None,
+) -> None:
+    """Refuse unless there are `targets`, all that are `chosen`, behind the one of `makers`."""
+    order = site.siblings
     for other in chosen or ():
         if not any(_holds(r, {other.id}) for r in targets):
             raise site.refuse(
                 f"`{other.name}`, a consumer block, does not read it here",
                 other,
                 hint="name blocks that read the buffer beside this one: "
-                + ", ".join(r.block.name for r in reading),
+                + ", ".join(r.block.name for r in _readers(site, buffer, None)),
             )
     if not targets:
         raise site.refuse(
@@ -176,7 +182,6 @@ def _targets(
             makers[0],
             hint="name the blocks that are to read the copy, with consumer_blocks",
         )
-    return targets
 
 
 def _holds(realize: BlockRealize, ids: set[BlockId]) -> bool:
