@@ -18,6 +18,7 @@ from workbench.ir import (
     For,
     Kernel,
     Node,
+    SeqStmt,
     Size,
     Var,
     binary,
@@ -31,6 +32,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
+from workbench.lower.pipeline_marks import without_marks
 from workbench.lower.shrink_buffers import with_buffers
 from workbench.target import Target
 
@@ -42,8 +44,8 @@ def flatten_buffers(kernel: Kernel, target: Target) -> Kernel:
 
     Only values that a program stores are computed in the type that it says, and wrap around in it.
     """
-    flatter = _Flatter(kernel)
-    return with_buffers(kernel, flatter.flat, rewrite(kernel.body, flatter.visit))
+    flatter, body = _Flatter(kernel), without_marks(kernel.body) or SeqStmt(())
+    return with_buffers(kernel, flatter.flat, rewrite(body, flatter.visit))
 
 
 def counts_in_32_bits(kernel: Kernel) -> bool:

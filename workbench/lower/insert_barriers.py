@@ -40,6 +40,7 @@ from workbench.ir import (
     For,
     IfThenElse,
     Kernel,
+    Node,
     Not,
     SeqStmt,
     Stmt,
@@ -83,6 +84,7 @@ class _Planner:
         written = buffers_written(kernel.body) if self.conflicts.threads else ()
         self.watched = {b for b in written if b.scope != "local"}  # through these threads can meet
         self.arrivals = self._arrivals(kernel)
+        self._planned: dict[tuple[Node, ...], _Planned] = {}
 
     def _arrivals(self, kernel: Kernel) -> tuple[Access[For], ...]:
         """What asynchronous copies read and write, told in turns of their own."""
@@ -94,7 +96,16 @@ class _Planner:
         return tuple(a for a in self._accesses(other, Around()) if a.store and a.store.is_async)
 
     def plan(self, stmt: Stmt, around: Around) -> _Planned:
-        """`stmt` with the barriers that it needs within."""
+        """`stmt` with the barriers that it needs within.
+
+        Worked out once: the body of a loop is planned twice, and so it would be at each depth.
+        """
+        key = stmt, *around.loops, *around.guards
+        if key not in self._planned:
+            self._planned[key] = self._plan(stmt, around)
+        return self._planned[key]
+
+    def _plan(self, stmt: Stmt, around: Around) -> _Planned:
         match stmt:
             case SeqStmt(stmts):
                 planned = self._sequence(stmts, around)
