@@ -64,15 +64,16 @@ def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     return found
 
 
-def box_around(access: Access[For], dom: Bounds) -> Box:
+def box_around(access: Access[For], dom: Bounds, known: arith.Simplifier | None = None) -> Box:
     """A box around what `access` touches as its loops run, as far as `dom` knows their ends.
 
     A dimension with no known ends is taken whole. A sum that a guard stops goes no further:
     ``c // 32`` with ``c < 320`` ends at 9, however far the loops of which `c` is the sum run.
+    `known` may have found out things under `dom`.
     """
     conditions = [one for guard in access.guards for one in positive(guard)]
     indices, own = limited(access.indices, conditions, _own_bounds(access, dom))
-    return arith.relax(_boxes_at(indices, access.sizes), own, access.buffer.shape, dom)
+    return arith.relax(_boxes_at(indices, access.sizes), own, access.buffer.shape, dom, known)
 
 
 def _own_bounds(access: Access[For], dom: Bounds) -> Bounds:
@@ -97,10 +98,12 @@ def _in_range(needed: Range, made: Range, size: int, dom: Bounds) -> bool:
     known: dict[Any, bool] = remembered(needed)
     key = "in range", made, size, frozenset((v, dom[v]) for v in used if v in dom)
     if key not in known:
-        end = made.min + made.extent
-        known[key] = (
-            arith.prove(needed.min >= made.min, dom) or arith.prove(made.min <= 0, dom)
-        ) and (arith.prove(needed.min + needed.extent <= end, dom) or arith.prove(end >= size, dom))
+        end, found = made.min + made.extent, arith.Simplifier(dom)
+        begins = (needed.min >= made.min, made.min <= 0)
+        ends = (needed.min + needed.extent <= end, end >= size)
+        known[key] = all(
+            any(arith.proved(one, found) for one in either) for either in (begins, ends)
+        )
     return known[key]
 
 

@@ -137,7 +137,9 @@ class WindowFinder(Fed):
         content = tuple(map(self.simplifier.number, (*access.indices, *access.guards)))
         key = access.buffer, content, frozenset(still)
         if key not in self._touched:
-            self._touched[key] = box_around(self.running(access, still), self.known)
+            self._touched[key] = box_around(
+                self.running(access, still), self.known, self.simplifier
+            )
         return self._touched[key]
 
 
