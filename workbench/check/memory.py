@@ -29,6 +29,7 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     Var,
+    once,
     walk,
 )
 from workbench.ir.dtypes import itemsize
@@ -352,6 +353,7 @@ def _outside(reader: Unit, loop: For) -> Stmt:
 # --- how much shared memory a block needs --------------------------------------------------------
 
 
+@once
 def shared_bytes(func: PrimFunc, nest: Nest) -> dict[Buffer, int]:
     """For each shared buffer that a kernel reads, the bytes that one block reads of it at a time.
 

@@ -117,7 +117,7 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
 
 def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Finding]:
     """More shared memory than a block can have."""
-    sizes = shared_bytes(func, nest)
+    sizes = {**shared_bytes(func, nest)}
     for buffer, size in exchange_bytes(nest, target).items():
         sizes[buffer] = sizes.get(buffer, 0) + size
     fact = "max_dynamic_shared_bytes" if target.max_dynamic_shared_bytes else "max_shared_bytes"
