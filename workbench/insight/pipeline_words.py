@@ -26,13 +26,17 @@ def caption_of(loops: Sequence[Pipelined], plain: Mapping[str, tuple[str, ...]])
 
 
 def _sentence(loop: Pipelined) -> str:
+    """Such as "k_0: 8 iterations in 9 turns, 2 at a time; 2 copies of A_shared, B_shared."."""
     many = f"{'at most ' if loop.most else ''}{count_text(loop.iterations, 'iteration')}"
     text = f"{loop.loop}: {many} in {count_text(loop.count, 'turn')}"
-    if loop.depth:
-        text += f", up to {loop.depth + 1} under way at a time"
-    held = {use.buffer: use.copies for run in loop.runs for use in run.uses if use.copies > 1}
-    if held:
-        text += "; " + ", ".join(f"{count} copies of {name}" for name, count in held.items())
+    at_a_time = min(loop.depth + 1, loop.iterations)
+    if at_a_time > 1:
+        text += f", {at_a_time} at a time"
+    copies = dict.fromkeys(
+        (use.copies, use.buffer) for run in loop.runs for use in run.uses if use.copies > 1
+    )
+    for count in dict.fromkeys(count for count, _ in copies):
+        text += f"; {count} copies of " + ", ".join(name for n, name in copies if n == count)
     return text + "."
 
 
