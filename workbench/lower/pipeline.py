@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.ir import Kernel, PrimFunc
@@ -61,11 +61,16 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The kernels of `func`, to be launched in this order, and how they came about."""
+    """The kernels of `func`, to be launched in this order, and how they came about.
+
+    `fault` says what was taken away on purpose (see `faults`): such kernels are read and emulated,
+    and no GPU runs them. It is "" in what `lower` makes.
+    """
 
     func: PrimFunc
     kernels: tuple[Kernel, ...]
     history: tuple[Pass, ...]
+    fault: str = ""
 
 
 def lower(func: PrimFunc, target: Target) -> Lowered:
@@ -82,11 +87,18 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
     make = make_function if target.is_cpu else split_kernels
     kernels = make(inlined)
     history.append(_passed(make, (inlined,), kernels))
-    for step in CPU_PASSES if target.is_cpu else KERNEL_PASSES:
+    history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
+    return Lowered(func, history[-1].after, tuple(history))  # type: ignore[arg-type]  # kernels
+
+
+def passed(
+    steps: Sequence[Callable[[Kernel, Target], Kernel]], kernels: tuple[Kernel, ...], target: Target
+) -> Iterator[Pass]:
+    """What each of `steps` makes of what the one before it made."""
+    for step in steps:
         done = tuple(step(kernel, target) for kernel in kernels)
-        history.append(_passed(step, kernels, done))
+        yield _passed(step, kernels, done)
         kernels = done
-    return Lowered(func, kernels, tuple(history))
 
 
 def _passed(
