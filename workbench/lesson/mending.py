@@ -49,17 +49,19 @@ class Broken:
     def mended(self, mend: object) -> Built:
         """The kernel with what `mend` says put in. Raises Fail for what is no mend of it."""
         match mend:
-            case ["barrier" | "wait" as kind, int(line), *groups] if len(groups) == (
-                kind == "wait"
-            ) and all(type(n) is int and n >= 0 for n in groups):
-                new: Stmt = WaitGroup(groups[0]) if groups else Barrier()
-                try:
-                    return with_kernels(self.kernel, put_ahead(self.kernel.lowered, line, new))
-                except Refusal as refusal:
-                    raise Fail(refusal.headline, hint=refusal.hint) from None
+            case ["barrier", int(line)]:
+                return self._with(Barrier(), line)
+            case ["wait", int(line), int(groups)] if groups >= 0:
+                return self._with(WaitGroup(groups), line)
             case ["copies", str(name), int(count)]:
                 return self._with_copies(name, count)
         raise Fail(f"Can't mend a kernel with {value_text(mend)}", hint=f"write one of {WAYS}")
+
+    def _with(self, new: Stmt, line: int) -> Built:
+        try:
+            return with_kernels(self.kernel, put_ahead(self.kernel.lowered, line, new))
+        except Refusal as refusal:
+            raise Fail(refusal.headline, hint=refusal.hint) from None
 
     def _with_copies(self, name: str, count: int) -> Built:
         if self.fault.kind == "copy" and name == self.fault.buffer and count == 2:

@@ -65,7 +65,7 @@ def page(
     wasted = notes(
         node.func, whole=not made["costs"]["waits"]
     )  # what takes kernels comes with them
-    hidden = wasted and desk.hides("counts", node.func)
+    hidden = bool(wasted) and desk.hides("counts", node.func)
     made["notes"] = [UNTIL] if hidden else wasted
     return made | ran(node, desk, judged=not made["costs"]["waits"])  # goals are counted, too
 
