@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import random
-import warnings
 
 import numpy as np
 
 import workbench as wb
 from benchmarks.steps import Results
-from tests.support.sized_programs import (
-    arrays_of,
-    at,
-    bind_rest,
-    read,
-    sizes_to_try,
-    walk_at_random,
-)
-from workbench.schedule import ScheduleError
+from tests.support.sized_programs import at, built, calls, read, walk_at_random
 
 SEEDS = range(7_000_000, 7_000_080)
 SIZES = 4  # tried of each kernel, beside none at all and 5
@@ -30,17 +21,12 @@ def compare() -> Results:
     for seed in SEEDS:
         rng = random.Random(seed)
         _, _, sch = walk_at_random(seed)
-        bind_rest(sch)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                kernel = wb.build(sch, "cuda")
-            except ScheduleError:
-                refused += 1
-                continue
+        kernel = built(sch)
+        if kernel is None:
+            refused += 1
+            continue
         kernels += 1
-        for named in sizes_to_try(sch.func, rng, SIZES):
-            given = [arrays_of(buffer, rng) for buffer in at(sch.func, named).params]
+        for named, _, given in calls(sch.func, rng, SIZES):
             on_gpu, emulated = ([array.copy() for array in given] for _ in range(2))
             kernel.emulate(*emulated)
             kernel(*on_gpu)

@@ -1,8 +1,9 @@
-"""Saved files under attack: writes cut off at any byte, and 10,000 damaged histories.
+"""Saved files under attack: writes cut off, hostile files and folders, 10,000 damaged histories.
 
 ``python -m benchmarks.saved_files`` says how many of 200 cut-off writes of each kind of file lost
-what was saved before, and what reading each damaged history did; ends with 1 where one promise is
-broken.
+what was saved before; which hostile files and folders made the collector, a review, a check, a
+record or a lab fail, write over something or take long; and what reading each damaged history did.
+Ends with 1 where one promise is broken. As root, ``--as-anybody`` does it all as a plain user.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 
 import workbench as wb
 from benchmarks.histories import histories
+from tests.lesson import test_hostile_files as hostile
 from workbench import cli, script
 from workbench.diag import Fail
 from workbench.history.file import parsed
@@ -33,6 +35,7 @@ from workbench.ir import IRModule, PrimFunc
 from workbench.widgets.keep.saved import kept
 
 CUTS = 200
+NOBODY = 65534
 DAMAGED = 10_000
 LIMIT = 2.0  # seconds of the processor that reading one may take
 
@@ -118,6 +121,44 @@ def _in_child(act: Callable[[], None], limit: int, killed: bool) -> None:
         act()
     finally:
         os._exit(0)
+
+
+# --- hostile files and folders --------------------------------------------------------------------
+
+
+def tried_hostile(folder: Path) -> tuple[list[tuple[float, str]], list[str]]:
+    """Each kind of file with the seconds of the processor that all uses of it took; the failures.
+
+    The kinds are those of the tests, which also say what must hold.
+    """
+    taken, wrong = [], []
+    kinds: list[tuple[Callable[[str, Path], None], str]] = [
+        *((hostile.try_text, name) for name in hostile.TEXTS),
+        *((hostile.try_file, name) for name in hostile.FILES),
+    ]
+    for number, (use, name) in enumerate(kinds):
+        start = time.process_time()
+        try:
+            use(name, folder / str(number))
+        except Exception as error:
+            wrong.append(f"{name}: {type(error).__name__}: {error}"[:200])
+        taken.append((time.process_time() - start, name))
+    return sorted(taken, reverse=True), wrong
+
+
+def become_anybody() -> None:
+    """Go on as a user without rights, with what will be needed loaded: it may be closed to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        for name, write in WRITERS.values():
+            write(place / name, True)
+        hostile.try_text("no_steps: undo", place / "hostile")
+        text = saved_texts()[0]
+        read_damaged(text.encode(), text, place / "lab.json")
+        multiprocessing.Pool(1).terminate()
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
 
 
 # --- histories that are damaged -------------------------------------------------------------------
@@ -304,7 +345,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cuts", type=int, default=CUTS)
     parser.add_argument("--damaged", type=int, default=DAMAGED)
+    parser.add_argument("--as-anybody", action="store_true", help="as a plain user; asked by root")
     options = parser.parse_args()
+    if options.as_anybody:
+        become_anybody()
     lost = 0
     for kind in WRITERS:
         for killed in (False, True):
@@ -314,6 +358,10 @@ def main() -> int:
             lost += len(bad)
             how = "killed" if killed else "full disk"
             print(f"{kind}, {how}: {len(found)} writes cut off, {len(bad)} lost something", bad[:3])
+    with tempfile.TemporaryDirectory() as folder:
+        taken, failed = tried_hostile(Path(folder))
+    print(f"{len(taken)} hostile files and folders: {len(failed)} not as they must be", *failed[:5])
+    print(f"slowest, all uses together: {[(round(s, 2), name) for s, name in taken[:3]]} s")
     texts = saved_texts()
     with tempfile.TemporaryDirectory() as folder, multiprocessing.Pool(2) as pool:
         jobs = ((seed, texts, folder) for seed in range(options.damaged))
@@ -324,7 +372,7 @@ def main() -> int:
     print(f"{len(found)} damaged histories: {dict(counts.most_common(12))}")
     print(f"slowest: {[(round(s, 2), seed) for s, seed in slow[:5]]} s")
     print(*wrong[:20], sep="\n")
-    return 1 if lost or wrong or slow[0][0] > LIMIT else 0
+    return 1 if lost or failed or wrong or slow[0][0] > LIMIT else 0
 
 
 if __name__ == "__main__":

@@ -9,15 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import hypothesis
 import pytest
 
-from tests.support import tools
-from tests.support.cases import CASES
-
-# One thread a process: the test processes share two cores.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("MPLBACKEND", "agg")
 # Tests start about a hundred processes. Where none may keep what it compiles beside the sources,
 # each would compile all that it imports, from NumPy to Jupyter; elsewhere they keep it.
 if sys.dont_write_bytecode and not sys.pycache_prefix:
@@ -25,6 +18,15 @@ if sys.dont_write_bytecode and not sys.pycache_prefix:
     sys.dont_write_bytecode = False
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+import hypothesis  # the first of them: pytest compiles it in its own way
+
+from tests.support import tools
+from tests.support.cases import CASES
+
+# One thread a process: the test processes share two cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "agg")
 
 # What checks addresses in other languages for jsonschema takes most of a second to import, and no
 # notebook has one; jsonschema does without it.
@@ -62,8 +64,9 @@ def rank(item: pytest.Item) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """From here on garbage is collected, though not looked for among what collecting made."""
+    """From here on garbage is collected, rarely, and not looked for in what collecting made."""
     gc.freeze()
+    gc.set_threshold(5_000, 20, 20)  # many tests make many programs: at 700 it takes 8 % of a run
     gc.enable()
 
 

@@ -14,6 +14,11 @@ from workbench.ir import PrimFunc
 randoms: st.SearchStrategy[random.Random] = st.randoms(use_true_random=False)
 
 
+def texts(longest: int) -> st.SearchStrategy[str]:
+    """As hypothesis' own, but that asks a codec for each of all characters: a second a process."""
+    return st.text(st.characters(exclude_categories=["Cs"]), max_size=longest)
+
+
 def programs() -> st.SearchStrategy[PrimFunc]:
     """Programs of one to three stages."""
     return st.builds(random_program, randoms)

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -42,42 +43,37 @@ MAY_IMPORT: dict[str, set[str]] = {
 LAZY = {"cupy", "matplotlib", "IPython", "pygments"}
 NUMPY_ROOMS = {"emulate", "insight", "runtime", "draw", "widgets", "lesson", "tvm", "te"}
 WIDGET_ROOMS = {"widgets"}
-# A schedule draws itself; the verbs are discovered by the registry that they import; a sum of
-# tensors is an operator, which is made of tensors. Nothing else of ours is imported inside a
-# function.
-LATE = {
-    ("schedule/schedule.py", "draw"),
-    ("verbs/primitive.py", "verbs"),
-    ("te/tensor.py", "te"),
-}
+# A schedule draws itself; the verbs are discovered by the registry that they import. Nothing else
+# of ours is imported inside a function.
+LATE = {("schedule/schedule.py", "draw"), ("verbs/primitive.py", "verbs")}
 
 FILES = sorted(ROOT.rglob("*.py"))
 ROOM_FILES = [f for f in FILES if f.parent != ROOT]
 
 
 @cache
-def imports(path: Path) -> list[tuple[str, bool]]:
-    """Every module that `path` imports by its full name, and whether at the top of the module."""
+def named(path: Path) -> list[tuple[str, str]]:
+    """Every module that `path` imports by its full name, and when: "top", "later" or "types"."""
     tree = ast.parse(path.read_text())
-    typing_only = {
-        id(node)
-        for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
-        for node in ast.walk(branch)
-    }
-    top = {id(node) for node in tree.body}
+    when = dict.fromkeys(map(id, tree.body), "top")
+    for branch in ast.walk(tree):
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING":
+            when |= dict.fromkeys(map(id, ast.walk(branch)), "types")
     found = []
     for node in ast.walk(tree):
-        if id(node) in typing_only:
-            continue
         if isinstance(node, ast.Import):
-            found += [(alias.name, id(node) in top) for alias in node.names]
+            found += [(alias.name, when.get(id(node), "later")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import; write the full name"
             assert node.module is not None
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found += [(name, id(node) in top) for name in names]
+            found += [(name, when.get(id(node), "later")) for name in names]
     return found
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """What of that is loaded when the code runs, and whether at the top of the module."""
+    return [(name, when == "top") for name, when in named(path) if when != "types"]
 
 
 def room_of(module: str) -> str | None:
@@ -104,16 +100,33 @@ def test_the_walls_have_no_loop():
 
 
 def upward(path: Path) -> list[str]:
-    """What a file imports from rooms that its own may not know."""
+    """What a file imports, if only for types, from where its room may not.
+
+    The package itself is the front door, above all rooms.
+    """
     room = path.relative_to(ROOT).parts[0]
-    allowed = MAY_IMPORT[room] | {None, room}
+    allowed = MAY_IMPORT[room] | {None, room, "version"}
     return [
         f"{relative(path)} is in {room}, which may not import {module}"
-        for module, _ in imports(path)
-        if (target := room_of(module)) not in allowed
-        and target in MAY_IMPORT
-        and (relative(path), target) not in LATE
+        for module, _ in named(path)
+        if (target := room_of(module)) not in allowed and (relative(path), target) not in LATE
     ]
+
+
+def circle(files: list[Path]) -> list[str]:
+    """Files of a room that name each other, if only for types or inside a function."""
+    paths = {".".join(f.relative_to(ROOT.parent).with_suffix("").parts): f for f in files}
+    modules = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    below = TopologicalSorter[str]()
+    for module, path in modules.items():
+        names = (name for name, _ in named(path))
+        others = {name if name in modules else name.rpartition(".")[0] for name in names}
+        below.add(module, *(others & modules.keys() - {module}))
+    try:
+        below.prepare()
+    except CycleError as error:
+        return [f"a circle: {' -> '.join(error.args[1])}"]
+    return []
 
 
 def late(path: Path) -> list[str]:
@@ -143,6 +156,7 @@ def test_imports_keep_to_the_walls(part: str):
     files = [path for path in FILES if path.relative_to(ROOT).parts[0] == part]
     wrong = [fault for path in files if path in ROOM_FILES for fault in upward(path)]
     wrong += [fault for path in files for fault in late(path) + heavy(path)]
+    wrong += circle(files)
     assert not wrong, wrong
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from workbench.version import __version__
 
 # Where each public name lives. Rooms are loaded at the first use of a name, so that importing
 # the package costs nothing and needs only the standard library.
@@ -76,7 +76,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench.runtime import ArgumentError as ArgumentError
     from workbench.runtime import DeviceError as DeviceError
     from workbench.runtime import device as device
-    from workbench.runtime.build import build as build
+    from workbench.runtime.building import build as build
     from workbench.schedule import Schedule as Schedule
     from workbench.schedule import ScheduleError as ScheduleError
     from workbench.schedule import ScheduleWarning as ScheduleWarning

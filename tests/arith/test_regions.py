@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from workbench import script
-from workbench.access.boxes import touched
 from workbench.arith import region_of, union_regions
 from workbench.ir import (
     Block,
     BlockRealize,
     Buffer,
     BufferLoad,
-    Const,
-    For,
     PrimFunc,
     Range,
     Var,
@@ -122,31 +119,6 @@ def test_an_index_loaded_from_a_buffer_of_the_block_itself_may_be_any():
     assert shown(HEAD + text) == ["T.reads(A[0:1027])", "T.writes(C[vi, 0:64])"]
     again = script.show(script.parse(HEAD + text))
     assert script.show(script.parse(again)) == again
-
-
-def test_touched_is_in_terms_of_what_is_around():
-    i, j = Var("i"), Var("j")
-    A, B = Buffer("A", (64,)), Buffer("B", (64,))
-    inner = blocks(
-        """
-@T.prim_func
-def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
-    for i in range(64):
-        with T.block("B"):
-            vi = T.axis.spatial(64, i)
-            B[vi] = A[vi]
-"""
-    )[0]
-    realize = BlockRealize((i * 4 + j,), Const(True, "bool"), inner)
-    loop = For(j, const(0, "int32"), const(4, "int32"), "serial", realize)
-    buffer = inner.reads[0].buffer
-    box = touched(loop, buffer, "read")
-    assert box is not None
-    assert [script.expr_text(e) for e in (box[0].min, box[0].extent)] == ["i * 4", "4"]
-    assert touched(loop, buffer, "write") is None
-    assert touched(loop, A, "read") is None
-    assert touched(loop, inner.writes[0].buffer, "write") is not None
-    assert B.name == "B"
 
 
 def test_region_of_an_index_without_ends_needs_a_shape():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import linecache
 import re
 import subprocess
 import sys
@@ -34,6 +33,8 @@ from benchmarks.matmuls import (
 )
 from benchmarks.sanitize import host_program
 from tests.support.every import EVERY
+from tests.support.lessons import without_quizzes
+from tests.support.seeds import run_cell
 from workbench.emulate import evaluate
 from workbench.history.history import HistoryNode
 from workbench.ir import PrimFunc
@@ -293,13 +294,11 @@ def schedules_of(lesson: str, monkeypatch: pytest.MonkeyPatch) -> list[wb.Schedu
     cells = [c for c in cells if c["cell_type"] == "code" and not c["id"].startswith("run-")]
     code = ["".join(c["source"]) for c in cells]
     scope: dict[str, object] = {"__name__": "lesson"}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), without_quizzes():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         for number, text in enumerate(code):
-            name = f"<{lesson} cell {number}>"
             text = re.sub(r"^( *)%.*$", r"\1pass", text, flags=re.M)
-            linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-            exec(compile(text, name, "exec"), scope)
+            run_cell(text, f"<{lesson} cell {number}>", scope)
     return [value for value in scope.values() if isinstance(value, wb.Schedule)]
 
 

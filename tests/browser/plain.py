@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 import workbench as wb
 import workbench.lesson
 from tests.browser.jupyter import ROOT
+from tests.support.lessons import without_quizzes
 from tests.support.seeds import run_cell
 from workbench.widgets import Lab, static
 from workbench.widgets.ask.session import SHOWN
@@ -122,7 +123,7 @@ def labs_of(lesson: Path, count: int) -> list[Lab]:
     opened: list[Lab] = []
     cells = [c for c in nbformat.read(lesson, as_version=4).cells if c.cell_type == "code"]
     scope: dict[str, object] = {"__name__": "lesson"}
-    with pytest.MonkeyPatch.context() as change:
+    with pytest.MonkeyPatch.context() as change, without_quizzes():
         change.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
         change.setattr(wb, "lab", _noting(wb.lab, opened))
         for cell in cells[:count]:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import texts
 from tests.support.cpp import compile_cpp
 from tests.support.named_programs import named_program
 from workbench import target
@@ -72,7 +73,7 @@ def free(name: str, language: str) -> bool:
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("language", LANGUAGES)
-@given(st.lists(st.sampled_from([*WORDS, *ODD]) | st.text(max_size=6), max_size=12))
+@given(st.lists(st.sampled_from([*WORDS, *ODD]) | texts(6), max_size=12))
 def test_any_names_become_different_identifiers(language: str, wanted: list[str]):
     table = LANGUAGES[language]
     names = Names({*table.reserved, *table.words()}, table.macros)

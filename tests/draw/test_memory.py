@@ -14,10 +14,11 @@ from tests.support.cases import seeds
 from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
 from workbench.draw.colours import ROLES, Mix
-from workbench.draw.memory import lanes_of, thickness
+from workbench.draw.memory import thickness
 from workbench.draw.scene import Path, Rect, Scene, Words, width_of
 from workbench.draw.svg import svg
 from workbench.insight import At, BufferUse, Flow, Level, Memory, Table
+from workbench.insight.lanes import lanes_of
 from workbench.ir import PrimFunc
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.schedule import programs
+from tests.strategies import texts
 from workbench import script
 from workbench.history.step import Ref, Step
 from workbench.schedule import Trace, trace_from_data, trace_to_data
@@ -43,7 +44,7 @@ HOSTILE = [
     "</script>",
     "$x$",
 ]
-names = st.sampled_from(HOSTILE) | st.text(max_size=8)
+names = st.sampled_from(HOSTILE) | texts(8)
 
 
 def chain(blocks: list[str]) -> wb.Schedule:

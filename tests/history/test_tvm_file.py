@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,7 @@ def test_what_is_there_is_as_it_was_where_the_file_can_not_be_written(tmp_path: 
         schedule(programs.VECTOR).to_tvm(tmp_path)
 
 
+@cache
 def can_be_written() -> list[tuple[str, wb.Schedule]]:
     """The lessons' histories, but for the product that has two loops on plain vthread."""
     return [(name, sch) for name, sch in histories() if name != "product in strided tiles"]

@@ -22,9 +22,9 @@ from tests.support.told import take_ours
 from tests.support.tracer import Event, trace
 from workbench import draw, insight, script, te
 from workbench.draw.colours import times_each
-from workbench.draw.memory import Band, lanes_of
 from workbench.draw.scene import Words
 from workbench.insight.accesses import Access, accesses
+from workbench.insight.lanes import Band, lanes_of
 from workbench.insight.page import Region
 from workbench.insight.tiles import _keys
 from workbench.ir import Block, For, Node, PrimFunc, Var, children, dtypes, walk

@@ -183,3 +183,9 @@ def test_as_many_copies_are_on_their_way_as_a_wait_leaves(stages: list[int]):
     for wait in waits:
         assert wait.groups == sum(f.begins < wait.at < f.ends for f in found.flights)
         assert any(f.ends == wait.at and f.waited for f in found.flights)
+
+
+def test_a_program_is_lowered_once_for_all_that_is_told_of_it():
+    func = reversed_rows(noted([0, 1]))
+    kept = insight.lowered_of(func)
+    assert kept is not None and kept is insight.lowered_of(func)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import linecache
 import re
 import sys
 from functools import cache
@@ -19,6 +18,8 @@ from nbclient import NotebookClient
 
 import workbench as wb
 import workbench.lesson
+from tests.support.lessons import without_quizzes
+from tests.support.seeds import run_cell
 from workbench.lesson.questions import LESSONS as BY_LESSON
 from workbench.lesson.quizzes import QUIZZES
 from workbench.widgets import Lab, Question
@@ -311,14 +312,12 @@ def test_nothing_above_a_question_gives_its_answer(path: Path):
 def run_cells(path: Path, last: str = "") -> dict[str, object]:
     """The names that a lesson's cells make, to the `last`; whole runs and files left out."""
     scope: dict[str, object] = {"__name__": "lesson"}
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code" and not cell.id.startswith(("run-", "keep")):
-            file = f"<{path.name} {cell.id}>"
-            lines = cell.source.splitlines(keepends=True)
-            linecache.cache[file] = (len(cell.source), None, lines, file)
-            exec(compile(cell.source, file, "exec"), scope)
-        if cell.id == last:
-            break
+    with without_quizzes():
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code" and not cell.id.startswith(("run-", "keep")):
+                run_cell(cell.source, f"<{path.name} {cell.id}>", scope)
+            if cell.id == last:
+                break
     return scope
 
 

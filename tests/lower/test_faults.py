@@ -12,7 +12,7 @@ from workbench.diag import Fail, Refusal
 from workbench.ir import Barrier, WaitGroup, walk
 from workbench.lower import Fault, Lowered, put_ahead, with_fault
 from workbench.runtime import Built
-from workbench.runtime.build import broken, rebuild, with_kernels
+from workbench.runtime.building import broken, rebuild, with_kernels
 
 CUDA = target.get("cuda")
 AMPERE = target.get("nvidia/nvidia-a100")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from benchmarks.matmuls import blocking, blocking_with_shared, matmul
+from benchmarks.matmuls import blocking, blocking_with_shared, matmul, strided
 from tests.support.gpu_programs import blocked_matmul, parsed, window_steps
 from workbench import lesson, script, target
 from workbench.ir import Kernel, PrimFunc
@@ -247,9 +247,10 @@ def test_a_loop_whose_length_varies_writes_no_more_than_its_turns(scope: str):
                 S[t * 4 + 4 + j] = A[t * 4 + 40 + j]
 """.replace("LENGTH", "t")
     )
-    assert sizes(func)["S"] > (7,)
+    cells = 7 if scope == "shared" else 6  # of registers, without the one between
+    assert sizes(func)["S"] > (cells,)
     assert lesson.check_result(func, func) == ""
-    assert sizes(parsed(script.show(func).replace("range(t)", "range(3)")))["S"] == (7,)
+    assert sizes(parsed(script.show(func).replace("range(t)", "range(3)")))["S"] == (cells,)
 
 
 @pytest.mark.parametrize("scope", ["local", "shared"])
@@ -286,7 +287,8 @@ def test_a_condition_on_another_variable_is_another_condition(scope: str):
                 S[t * 4 + 4 + j * 4] = A[t + j + 40]
 """
     )
-    assert sizes(func) == {"S": (21,)}  # of all turns: from 4 to 24
+    # of all turns: from 4 to 24; of registers, each fourth of them
+    assert sizes(func) == {"S": (21,) if scope == "shared" else (6,)}
     assert lesson.check_result(func, func) == ""
 
 
@@ -367,3 +369,62 @@ def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
 """)
     assert sizes(func) == {"S": (64,)}
     assert lesson.check_result(func, func) == ""
+
+
+# --- gaps ----------------------------------------------------------------------------------------
+
+APART = """
+@T.prim_func
+def main(A: T.Buffer((1024,), "int32"), B: T.Buffer((1024,), "int32")):
+    S = T.alloc_buffer((1024,), "int32", scope="SCOPE")
+    for t in T.thread_binding(8, thread="threadIdx.x"):
+        for a, b, c in T.grid(2, 3, 4):
+            S[THEN] = 3
+        for a, b, c in T.grid(2, 3, 4):
+            S[FIRST] = A[FIRST]
+        for a, b, c in T.grid(2, 3, 4):
+            B[FIRST] = S[FIRST] * 2
+"""
+
+
+def apart(first: str, then: str = "", scope: str = "local") -> PrimFunc:
+    text = APART.replace("THEN", then or first).replace("FIRST", first)
+    return parsed(text.replace("SCOPE", scope))
+
+
+@pytest.mark.parametrize(
+    ("first", "cells"),
+    [
+        ("a * 512 + b * 32 + c + t * 4", 24),
+        ("a * 512 + b * 32 + c * 8 + t", 24),
+        ("(2 - b) * 64 + (1 - a) * 16 + t", 6),  # counted down, and the same for every c
+        ("a * 32 + b * 34 + t * 64", 51),  # each second one, no more: these have no common pitch
+        ("a * 512 + b * 3 + c + t * 16", 20),  # groups of 4 that overlap
+        ("a * 512 + (b + c) // 2 * 8 + t", 6),
+    ],
+)
+def test_groups_of_registers_lie_side_by_side(first: str, cells: int):
+    func = apart(first)
+    assert sizes(func) == {"S": (cells,)}
+    assert lesson.check_result(func, func) == ""
+
+
+def test_what_lies_between_groups_widens_them():
+    """Cells 0 to 3 and 2 to 5 of 64 are 6. With rows 60 apart beside these, only 512 is a pitch."""
+    groups = "a * 512 + b * 64 + c + t * 4"
+    for then, cells in ((f"{groups} + 2", 36), (groups.replace("64", "60"), 264)):
+        func = apart(groups, then)
+        assert sizes(func) == {"S": (cells,)}
+        assert lesson.check_result(func, func) == ""
+
+
+def test_shared_memory_keeps_its_gaps():
+    """A cell's place says in which bank it is."""
+    assert sizes(apart("a * 512 + b * 32 + c + t * 4", scope="shared")) == {"S": (608,)}
+
+
+def test_what_is_fetched_ahead_takes_no_more_registers_than_cells():
+    """A thread fetches 4 neighbours of rows that are 4 and 32 apart."""
+    (kernel,) = lower(strided(wb.Schedule(matmul(64, 128, 32)), ahead=True).func, CUDA).kernels
+    local = {b.name: b.shape for b in kernel.allocs if b.scope == "local"}
+    assert (local["A_local"], local["B_local"]) == ((8,), (16,))

@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.support.gpu_programs import parsed
+from tests.support.shallow import shallow
 from tests.support.tvm_oracle import load_tvm
 from tests.support.virtual_threads import MATMUL, convolution, strided_matmul, tutorial_steps
 from workbench import lower, script, target
@@ -42,7 +43,7 @@ def theirs(func: PrimFunc) -> str:
     from tvm.script import ir
 
     text = script.show(func, dialect="tvm")
-    read = tvm.script.from_source(text, {"T": tvm.script.tirx, "I": ir})
+    read = shallow(tvm.script.from_source, text, {"T": tvm.script.tirx, "I": ir})
     module = read if isinstance(read, IRModule) else IRModule({"main": read})
     for step in (
         transform.LowerInitBlock(),

@@ -159,7 +159,7 @@ def test_what_lowering_refuses_is_told_alike(monkeypatch):
     def refuse(func, gpu):
         raise Refusal("Can't lower `i`", hint="bind it")
 
-    monkeypatch.setattr(importlib.import_module("workbench.runtime.build"), "lower", refuse)
+    monkeypatch.setattr(importlib.import_module("workbench.runtime.building"), "lower", refuse)
     with pytest.raises(wb.ScheduleError) as err:
         wb.build(bound(), target="metal")
     assert str(err.value) == (

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,3 +102,29 @@ def test_a_place_of_any_length_is_refused_in_words():
     for ask in (sch.goto, sch.mark, sch.unroll, sch.get_loops):
         with pytest.raises(wb.ScheduleError, match="0x"):
             ask(10**5000)
+
+
+def test_each_step_of_a_long_history_is_read_for_the_same(tmp_path: Path):
+    """Where 3,000 steps are read in 0.6 s, one makes 400 calls; it may have fewer, or some more."""
+    count, sch = 0, wb.Schedule(parse(copies(1)))
+
+    def counted(frame: object, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    wb.load(saved(sch, tmp_path))
+    made = []
+    for number in range(120):
+        sch.annotate("i0", "note", number)
+        if number % 60 == 59:
+            file, count = saved(sch, tmp_path), 0
+            sys.setprofile(counted)
+            wb.load(file)
+            sys.setprofile(None)
+            made.append(count)
+    assert made[1] - made[0] < 60 * 500
+
+
+def saved(sch: wb.Schedule, folder: Path) -> Path:
+    sch.save(folder / "steps.json")
+    return folder / "steps.json"

@@ -81,6 +81,7 @@ BAD = {
     "branches that do not meet": value("T.Select(vi < 4, T.int8(1), T.uint8(1))"),
     "condition that is a number": value("T.Select(vi, 1.0, 0.0)"),
     "cast to an unknown type": value('T.Cast("float31", vi)'),
+    "cells of half a byte": block('M = T.alloc_buffer((8,), "int4")', "A[0] = 1.0"),
     "iterator of no kind": block("v = T.axis.opaque(8, i)", "A[v] = 1.0"),
     "another name for a buffer": block("M = T.decl_buffer((8,), data=A.data)", "M[0] = 1.0"),
     "instruction of a GPU": block("A[0] = 1.0", 'T.ptx.mma("m16n8k8", A.data)'),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import texts
 from tests.support.named_programs import named_program
 from workbench.ir import Block, BlockRealize, Entries, For, IRModule, PrimFunc, structural_equal
 from workbench.script import parse, show
@@ -33,7 +34,7 @@ ODD = [
     ),
     *('"""', "__class__", "global_symbol", "{x}", "%s", "# with", "\x85", "\U000e0001"),
 ]
-names = st.sampled_from(ODD) | st.text(max_size=6)
+names = st.sampled_from(ODD) | texts(6)
 values = st.recursive(
     names
     | st.booleans()

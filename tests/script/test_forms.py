@@ -40,7 +40,7 @@ def stored(text: str, signature: str = A8) -> str:
         "A: T.Buffer((8,))",
         "A: T.Buffer(8)",
         'A: T.Buffer(shape=(8,), dtype="float32", scope="global")',
-        'A: T.Buffer((8,), "float32", data=None, elem_offset=0, align=64, offset_factor=1)',
+        'A: T.Buffer((8,), "float32", data=None, elem_offset=0, align=64, offset_factor=0)',
     ],
 )
 def test_a_parameter_in_every_form(declared):

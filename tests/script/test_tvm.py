@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import workbench as wb
 from benchmarks.tvm_programs import one
 from tests.script.sample import window
 from tests.support.cases import CASES, seeds
+from tests.support.shallow import shallow
 from workbench.ir import IRModule, assert_structural_equal
 from workbench.script import T, parse, show
+from workbench.te import topi as wb_topi
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +28,7 @@ def from_source(text: str) -> Any:
     """What TVM reads."""
     from tvm.script import from_source
 
-    return from_source(text)
+    return shallow(from_source, text)
 
 
 @T.prim_func
@@ -97,6 +101,119 @@ def test_there_and_back(module, tvm):
     ours = parse(theirs.script())
     assert_structural_equal(ours, module)
     tvm.ir.assert_structural_equal(from_source(show(ours, "tvm")), theirs)
+
+
+HEAD = """
+@T.prim_func({0}s_tir=True)
+def main(A: T.Buffer({1}, "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+"""
+
+
+def stated(body: str, settings: str = "", shape: str = "(8,)") -> str:
+    return HEAD.format(settings, shape) + textwrap.indent(textwrap.dedent(body), "    ")
+
+
+def of_block(body: str) -> str:
+    head = 'for i in range(8):\n    with T.sblock("B"):\n        vi = T.axis.spatial(8, i)\n'
+    return stated(head + textwrap.indent(textwrap.dedent(body), 8 * " "))
+
+
+TOLD = {  # what programs do not mean, and TVM tells them apart by
+    "a name": of_block("x: T.let = A[vi]\nB[vi] = x + x"),
+    "names in loops": of_block(
+        """
+        for j in range(1):
+            x: T.let = A[vi]
+            if vi > 3:
+                y: T.let = A[vi + j]
+                B[vi] = x + y
+            else:
+                z: T.let = x * x
+                B[vi] = z
+        """
+    ),
+    "a name outside of a block": stated(
+        """
+        for i in range(8):
+            k: T.let = i + 1
+            with T.sblock("B"):
+                vi = T.axis.spatial(8, k - 1)
+                B[vi] = A[vi]
+        """
+    ),
+    "a name of the function": stated(
+        """
+        n: T.let = T.int32(4)
+        for i in range(8):
+            with T.sblock("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.Cast("float32", n)
+        """
+    ),
+    "a name in the init": of_block(
+        """
+        with T.init():
+            z: T.let = A[0]
+            B[vi] = z
+        y: T.let = A[vi]
+        B[vi] = B[vi] + y
+        """
+    ),
+    "names of values that change": of_block(
+        "x: T.let = B[vi] + C[vi]\ny: T.let = C[vi] + A[vi]\nC[vi] = y\nB[vi] = x"
+    ),
+    "names of names": of_block(
+        """
+        x: T.let = A[vi]
+        y: T.let = x
+        B[vi] = y
+        for j in range(2):
+            z: T.let = x * T.Cast("float32", j)
+            C[vi] = z
+        """
+    ),
+    "a number of turns": of_block("n: T.let = 2\nfor j in range(n):\n    B[vi] = A[vi]"),
+    "private": stated("B[0] = A[0]", settings="private=True, "),
+    "two types of sizes": stated("B[0] = A[0, 0, 0]", shape="(8, T.int64(2), 1)"),
+    "where an array lies": stated("B[0] = A[0]", shape="(8,)").replace(
+        '"float32"), B', '"float32", align=16, offset_factor=4), B'
+    ),
+    "nothing of where it lies": stated("B[0] = A[0]").replace('"float32")', '"float32", align=-1)'),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_tvm_tells_apart_is_told(name: str, tvm):
+    theirs = from_source(TOLD[name])
+    ours = parse(theirs.script())
+    tvm.ir.assert_structural_equal(from_source(show(ours, "tvm")), theirs)
+    assert_structural_equal(parse(show(ours)), ours)
+    assert_structural_equal(parse(show(ours, "tvm")), ours)
+    assert ": T.let" not in show(ours)
+
+
+def test_names_stay_as_long_as_what_they_name(tvm):
+    """A step around a block keeps them, one that makes the block anew writes the values."""
+    from tvm.s_tir import Schedule
+
+    theirs = Schedule(from_source(TOLD["a name"]))
+    ours = wb.Schedule(parse(TOLD["a name"]))
+    theirs.split(theirs.get_loops(theirs.get_sblock("B"))[0], [None, 4])
+    ours.split("i", [None, 4])
+    tvm.ir.assert_structural_equal(from_source(ours.func.script("tvm")), theirs.mod["main"])
+    ours.cache_read("B", 0, "shared")
+    assert ": T.let" not in ours.func.script("tvm")
+
+
+def test_a_function_of_several_values_names_them_as_tvm_does(tvm):
+    from tvm import te, topi
+
+    made = []
+    for room, operators in ((te, topi), (wb.te, wb_topi)):
+        A = room.placeholder((6, 10), name="A")
+        made.append(room.create_prim_func([A, operators.argmax(A, axis=1)]))
+    theirs = made[0].with_attr("global_symbol", "main")
+    tvm.ir.assert_structural_equal(from_source(show(made[1], "tvm")), theirs)
 
 
 @pytest.mark.fuzz

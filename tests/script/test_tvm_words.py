@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support.shallow import shallow
 from workbench import emulate
 from workbench.ir import PrimFunc, verify
 from workbench.script import ParseError, parse
@@ -149,6 +150,38 @@ def main(A: T.Buffer((8,), "float32", align=16, offset_factor=4),
     assert text in func.script() and parse(func.script()).script() == func.script()
 
 
+def test_a_declared_buffer_of_its_own_memory_is_allocated():
+    func = parse("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    M = T.decl_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            X = T.decl_buffer((1,), scope="local")
+            X[0] = A[v]
+            M[v] = X[0]
+            B[v] = M[v] + A[v]
+""")
+    assert isinstance(func, PrimFunc)
+    verify(func)
+    assert [buffer.name for buffer in func.root.alloc_buffers] == ["M"]
+    assert 'X = T.alloc_buffer((1,), scope="local")' in func.script()
+
+
+def test_a_private_function_is_so_until_it_has_a_symbol():
+    func = parse("""
+@T.prim_func(private=True)
+def main(A: T.Buffer((8,), "float32")):
+    A[0] = 1.0
+""")
+    assert isinstance(func, PrimFunc)
+    assert func.private and func.script().startswith("@T.prim_func(private=True)\n")
+    assert not func.with_attr("global_symbol", "main").private
+    assert func.with_attr("tir.noalias", True).private
+    assert func.with_attr("global_symbol", "f").without_attr("global_symbol").private
+
+
 def test_a_named_part_of_global_memory():
     func = elementwise("A[vi] + C[vi]", "float32", "float32")
     sch = wb.Schedule(func)
@@ -201,9 +234,9 @@ def test_shapes_that_count_in_int64():
 def test_shapes_that_count_in_int64_are_tvms():
     tvm = pytest.importorskip("tvm")
     text = parse(WIDE).script(dialect="tvm")
-    theirs = tvm.script.from_source(text)
+    theirs = shallow(tvm.script.from_source, text)
     again = parse(theirs.script()).script(dialect="tvm")
-    tvm.ir.assert_structural_equal(tvm.script.from_source(again), theirs)
+    tvm.ir.assert_structural_equal(shallow(tvm.script.from_source, again), theirs)
     assert "T.Buffer((T.int64(8), v)," in theirs.script()
 
 

@@ -16,6 +16,7 @@ from tests.support.told import Told, take_ours
 from workbench import access, emulate, ir, script
 from workbench.ir import Buffer, PrimFunc, Sized
 from workbench.ir.places import places
+from workbench.runtime.built import Built
 from workbench.schedule import Schedule, ScheduleError
 
 HEAD = """
@@ -225,28 +226,37 @@ def bind_rest(sch: Schedule) -> None:
                     continue
 
 
-def run_kernels(sch: Schedule, first: PrimFunc, rng: random.Random, target: str = "cuda") -> int:
-    """Build and run at some sizes, held against the first program; 0 where it is refused."""
+def built(sch: Schedule, target: str = "cuda") -> Built | None:
+    """The kernels of `sch`, with what runs on no GPU yet bound for one; None where refused."""
     if target == "cuda":
         bind_rest(sch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            kernel = wb.build(sch, target)
+            return wb.build(sch, target)
         except ScheduleError:
-            return 0
-    for named in sizes_to_try(first, rng, 3):
-        func = at(first, named)
-        given = [arrays_of(buffer, rng) for buffer in func.params]
-        wanted = [array.copy() for array in given]
+            return None
+
+
+def calls(
+    func: PrimFunc, rng: random.Random, count: int
+) -> Iterator[tuple[dict[str, int], PrimFunc, list[np.ndarray]]]:
+    """Sizes to try of `func`, the program at each, and arrays for it."""
+    for named in sizes_to_try(func, rng, count):
+        there = at(func, named)
+        yield named, there, [arrays_of(buffer, rng) for buffer in there.params]
+
+
+def run_kernels(sch: Schedule, first: PrimFunc, rng: random.Random, target: str = "cuda") -> int:
+    """Build and run at some sizes, held against the first program; 0 where it is refused."""
+    kernel = built(sch, target)
+    if kernel is None:
+        return 0
+    for named, func, given in calls(first, rng, 3):
+        wanted, got = ([array.copy() for array in given] for _ in range(2))
+        (kernel.emulate if target == "cuda" else kernel)(*got)
         if all(named.values()):
             emulate.evaluate(func, wanted)
-        got = [array.copy() for array in given]
-        if target == "cuda":
-            kernel.emulate(*got)
-        else:
-            kernel(*got)
-        if all(named.values()):
             for a, b in zip(wanted, got, strict=True):
                 np.testing.assert_allclose(b, a, err_msg=f"{named}\n{script.show(sch.func)}")
     return 1

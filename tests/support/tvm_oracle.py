@@ -23,6 +23,7 @@ from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import fresh, random_inputs, random_program
 from tests.support.random_steps import Chooser
 from tests.support.same_program import Different, compare
+from tests.support.shallow import shallow
 from tests.support.told import Told, take, take_ours
 from tests.support.tvm_differences import explained_program, explained_refusal
 from workbench import script
@@ -54,7 +55,8 @@ def load_tvm() -> tuple[Any, Any]:
     from tvm.s_tir import Schedule
     from tvm.script import ir, tirx
 
-    return Schedule, lambda text: tvm.script.from_source(text, {"T": tirx, "I": ir})
+    names = {"T": tirx, "I": ir}
+    return Schedule, lambda text: shallow(tvm.script.from_source, text, names)
 
 
 def take_theirs(sch: Any, step: Told) -> Any:
@@ -252,7 +254,7 @@ def file_verdict(sch: wb.Schedule, theirs: Any = None) -> str:
         path = Path(folder) / "steps.py"
         try:
             sch.to_tvm(path)
-            made = runpy.run_path(str(path))["module"]
+            made = shallow(runpy.run_path, str(path))["module"]
             if theirs is not None:
                 assert_structural_equal(made, theirs)
         except wb.ScheduleError as error:

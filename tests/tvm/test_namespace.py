@@ -36,6 +36,27 @@ MODULES = [
 ]
 
 
+def test_a_buffer_is_declared_as_in_tvm():
+    for room in (tvm.tir, tvm.tirx):
+        A = room.decl_buffer((8, 4), "float16", name="A", scope="shared.dyn", strides=[5, 1])
+        assert (A.shape, A.dtype, A.storage_scope, A.strides) == (
+            (8, 4),
+            "float16",
+            "shared.dyn",
+            (5, 1),
+        )
+        assert room.decl_buffer((te.var("n"),), data_alignment=32).align == 32
+    for wrong, said in (
+        ({"data": A}, "memory of its own"),
+        ({"scope": "nowhere"}, "there is no memory"),
+        ({"dtype": "int4"}, "no type of numbers"),
+        ({"strides": [te.var("s")]}, "strides are numbers"),
+        ({"strides": [0]}, "share a place"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            tvm.tir.decl_buffer((8,), **wrong)
+
+
 @I.ir_module
 class Doubled:
     @T.prim_func

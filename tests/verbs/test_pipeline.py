@@ -16,7 +16,8 @@ from tests.support.random_pipelines import random_pipeline
 from workbench import script
 from workbench.access import difference, random_data
 from workbench.access.pipelines import is_pipeline, with_statements
-from workbench.check.pipelines import innermost, pipeline_of
+from workbench.check.pipeline_of import pipeline_of
+from workbench.check.pipelines import innermost
 from workbench.ir import walk
 
 STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"

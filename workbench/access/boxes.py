@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 from workbench import arith
 from workbench.access.accesses import Access
-from workbench.access.cells import of_unit
 from workbench.access.counters import (
     limited,
     one_to_one,
@@ -28,52 +26,29 @@ from workbench.access.counters import (
     variables,
 )
 from workbench.access.facts import positive
-from workbench.access.units import runs_fixed, units
+from workbench.access.units import runs_fixed
 from workbench.arith import Bounds, Box, SizedEnds
 from workbench.ir import (
-    Buffer,
     Const,
     Expr,
     For,
     Range,
     Size,
-    Stmt,
     const,
-    free_vars,
-    once,
-    remembered,
 )
 
 # --- around what is touched ----------------------------------------------------------------------
 
 
-@once
-def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
-    """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
-
-    Remembered, since statements are shared between programs.
-    """
-    found: Box | None = None
-    for unit in units(stmt):
-        if buffer not in (unit.reads if kind == "read" else unit.writes):
-            continue
-        ends = arith.loop_bounds(unit.loops)
-        for one in of_unit(unit, buffer, kind, {}):
-            box = arith.relax(_boxes_at(one.indices, one.sizes), ends, buffer.shape)
-            found = box if found is None else arith.union_regions(found, box, ends)
-    return found
-
-
-def box_around(access: Access[For], dom: Bounds, known: arith.Simplifier | None = None) -> Box:
+def box_around(access: Access[For], dom: Bounds) -> Box:
     """A box around what `access` touches as its loops run, as far as `dom` knows their ends.
 
     A dimension with no known ends is taken whole. A sum that a guard stops goes no further:
     ``c // 32`` with ``c < 320`` ends at 9, however far the loops of which `c` is the sum run.
-    `known` may have found out things under `dom`.
     """
     conditions = [one for guard in access.guards for one in positive(guard)]
     indices, own = limited(access.indices, conditions, _own_bounds(access, dom))
-    return arith.relax(_boxes_at(indices, access.sizes), own, access.buffer.shape, dom, known)
+    return arith.relax(_boxes_at(indices, access.sizes), own, access.buffer.shape, dom)
 
 
 def _own_bounds(access: Access[For], dom: Bounds) -> Bounds:
@@ -86,25 +61,15 @@ def _boxes_at(corner: Sequence[Expr], sizes: Sequence[int]) -> Box:
 
 
 def inside(needed: Box, made: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
-    """Whether the box `needed`, as far as it is in `shape`, is proved to be inside `made`.
-
-    Remembered for boxes of `touched`.
-    """
+    """Whether the box `needed`, as far as it is in `shape`, is proved to be inside `made`."""
     return all(_in_range(b, a, size, dom) for a, b, size in zip(made, needed, shape, strict=True))
 
 
 def _in_range(needed: Range, made: Range, size: int, dom: Bounds) -> bool:
-    used = {v for r in (needed, made) for v in free_vars(r)}
-    known: dict[Any, bool] = remembered(needed)
-    key = "in range", made, size, frozenset((v, dom[v]) for v in used if v in dom)
-    if key not in known:
-        end, found = made.min + made.extent, arith.Simplifier(dom)
-        begins = (needed.min >= made.min, made.min <= 0)
-        ends = (needed.min + needed.extent <= end, end >= size)
-        known[key] = all(
-            any(arith.proved(one, found) for one in either) for either in (begins, ends)
-        )
-    return known[key]
+    end = made.min + made.extent
+    begins = arith.prove(needed.min >= made.min, dom) or arith.prove(made.min <= 0, dom)
+    ends = needed.min + needed.extent <= end
+    return begins and (arith.prove(ends, dom) or arith.prove(end >= size, dom))
 
 
 # --- without a gap -------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from workbench import arith
 from workbench.access.accesses import first_turn
 from workbench.access.combiners import TupleUpdate, constant, tuple_starts, tuple_update
 from workbench.access.counters import one_to_one
-from workbench.access.units import buffers_read, buffers_written, summed_sizes
+from workbench.access.units import Unit, buffers_read, buffers_written, summed_sizes
 from workbench.access.updates import Sums, starts_of, sums_of, why_no_sums
 from workbench.arith import Bounds
 from workbench.ir import (
@@ -87,11 +87,6 @@ class Reduction:
         """What the block's iterators are bound to."""
         return self.realize.bindings
 
-    @property
-    def terms(self) -> list[Expr]:
-        """What the iterators of the reduction are bound to."""
-        return [self.values[it.var] for it in self.block.iter_vars if it.kind == "reduce"]
-
     @cached_property
     def start(self) -> Expr:
         """Where the sum starts, told for the first iterations of `reduced`."""
@@ -111,8 +106,7 @@ class Reduction:
 
     def _moving(self, kind: str) -> set[Var]:
         """The variables in the values of iterators of a kind."""
-        iterators = (it.var for it in self.block.iter_vars if it.kind == kind)
-        return {v for it in iterators for v in free_vars(self.values[it])}
+        return Unit(self.realize, ()).moved_by(kind)
 
     # --- whether threads may share it out ---------------------------------------------------
 
@@ -223,7 +217,9 @@ class Reduction:
             return ""
         turns = {loop.loop_var: dom[loop.loop_var] for loop in self.reduced}
         around = {var: ends for var, ends in dom.items() if var not in turns}
-        if not one_to_one(self.terms, turns, around, self.realize.predicate):
+        if not one_to_one(
+            Unit(self.realize, ()).bound("reduce"), turns, around, self.realize.predicate
+        ):
             return f"`{self.block.name}` is not proved to start only once"
         for it in self.block.iter_vars:
             value = self.values[it.var]
@@ -277,7 +273,7 @@ def _cut(path: list[Stmt], realize: BlockRealize) -> Reduction | None:
         elif not (isinstance(stmt, SeqStmt) and _ends_with(stmt, below, loops, realize)):
             break
         below = stmt
-    moving = Reduction(realize, ())._moving("reduce")
+    moving = Unit(realize, ()).moved_by("reduce")
     first = next((k for k, loop in enumerate(loops) if loop.loop_var in moving), None)
     return None if first is None else Reduction(realize, tuple(loops[first:]))
 
@@ -289,7 +285,7 @@ def _ends_with(stmts: SeqStmt, last: Stmt, below: list[For], realize: BlockReali
     """
     if stmts.stmts[-1] is not last:
         return False
-    moving = Reduction(realize, ())._moving("reduce")
+    moving = Unit(realize, ()).moved_by("reduce")
     cells = (loop for loop in below if loop.loop_var not in moving and loop.thread is None)
     if next(cells, None) is not None:
         return False

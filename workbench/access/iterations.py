@@ -16,7 +16,6 @@ from workbench.access.meet import (
     Lags,
     Never,
     Question,
-    Unknown,
     decided_by_data,
     lags,
     look,
@@ -246,12 +245,16 @@ def _meets_another(
     return not isinstance(look(pairs), Never)
 
 
-def between(
+def in_order(
     loop: For, first: tuple[Unit, str], second: tuple[Unit, str], buffer: Buffer, dom: Bounds
-) -> Lags | Unknown:
-    """As `lags` of `loop`, of two units; with each comes "read" or "write"."""
+) -> bool:
+    """Whether `first` is at no cell in a later turn of `loop` than `second`: a proof.
+
+    With each unit comes what it does, "read" or "write".
+    """
     question = _in_turns(loop, [first[0], second[0]], dom)
-    return lags(_pairs(first, second, buffer), question)
+    turns = lags(_pairs(first, second, buffer), question)
+    return isinstance(turns, Lags) and max(turns.lags, default=0) <= 0
 
 
 def never_meet(

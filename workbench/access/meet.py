@@ -339,6 +339,8 @@ class Pair:
 
 def _with_variables(a: Side, b: Side, question: Question) -> tuple[Side, Side, Question]:
     """The same with a variable, which has no bounds, for each load of what is changing."""
+    if not question.changing:
+        return a, b, question
     loads: dict[Var, None] = {}
 
     def visit(node: Node) -> Node:

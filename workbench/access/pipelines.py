@@ -34,7 +34,6 @@ from workbench.ir import (
     BlockRealize,
     Buffer,
     BufferLoad,
-    BufferRegion,
     BufferStore,
     CommitGroup,
     Const,
@@ -42,7 +41,6 @@ from workbench.ir import (
     For,
     IfThenElse,
     Node,
-    Range,
     SeqStmt,
     Stmt,
     Var,
@@ -53,6 +51,7 @@ from workbench.ir import (
     rewrite,
     seq,
     substitute,
+    substitute_cells,
     walk,
 )
 
@@ -194,19 +193,10 @@ def with_copies(stmt: N, loop: For, copies: Mapping[Buffer, Buffer]) -> N:
     The first dimension of a replaced buffer says how many copies there are.
     """
 
-    def visit(node: Node) -> Node:
-        match node:
-            case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in copies:
-                return replace(node, buffer=copies[old], indices=(turn(old), *node.indices))
-            case BufferRegion(buffer=old, region=box) if old in copies:
-                one = Range(turn(old), const(1, loop.loop_var.type))
-                return BufferRegion(copies[old], (one, *box))
-        return node
+    def turn(buffer: Buffer) -> tuple[Expr]:
+        return ((loop.loop_var - loop.min) % copies[buffer].shape[0],)
 
-    def turn(buffer: Buffer) -> Expr:
-        return (loop.loop_var - loop.min) % copies[buffer].shape[0]
-
-    return rewrite(stmt, visit)
+    return substitute_cells(stmt, copies, turn)
 
 
 def copied(buffer: Buffer, count: int) -> Buffer:

@@ -302,9 +302,7 @@ class Normal:
 
     def interval(self, s: Sum, depth: int = _EXTREMES_SPLIT) -> Interval:
         """Between which values `s` lies."""
-        result: Interval = (s.const, s.const)
-        for digit, factor in s.digits.items():
-            result = add(result, scale(self._digit_interval(digit), factor))
+        result = self._plain_interval(s)
         if None in result or result[0] != result[1]:
             result = meet(result, self._quotients_interval(s))
             if self.sized:

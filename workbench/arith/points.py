@@ -33,8 +33,9 @@ def points(ranges: Ranges, most: int | None = None) -> Iterator[dict[Var, int]]:
     With `most`, the first so many of them.
     """
     each = (values[:most] for values in ranges.values())  # a product keeps them all in memory
+    variables = tuple(ranges)
     for values in islice(product(*each), most):
-        yield dict(zip(ranges, values, strict=True))
+        yield dict(zip(variables, values))  # noqa: B905  (as many; asked at each point)
 
 
 class Table:
@@ -67,9 +68,10 @@ class Table:
         for point in points(ranges, most):
             env = {**around, **point} if around else point
             try:
-                if not all(holds(env) for holds in self._conditions):
-                    continue
-                values = tuple([value(env) for value in self._exprs])
+                for holds in self._conditions:
+                    if not holds(env):
+                        break
+                else:
+                    yield env, tuple([value(env) for value in self._exprs])
             except ZeroDivisionError:  # nothing runs there: a program that divides by 0 is none
                 continue
-            yield env, values

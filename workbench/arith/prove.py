@@ -122,6 +122,11 @@ def up_to(size: Size, dtype: str = "int32") -> tuple[int, int]:
     return ends_of(const(0, dtype), cast(dtype, size), 0, most[1] - 1 if most else MOST)
 
 
+def is_index(e: Expr, size: Size, dom: Bounds) -> bool:
+    """Whether `e` is proved to be an index into a dimension of that `size`."""
+    return prove(e >= 0, dom) and prove(e < size, dom)
+
+
 def last_of(ends: tuple[int, int]) -> Size:
     """The highest value between `ends`: a number, or what sizes tell."""
     return ends.last if isinstance(ends, SizedEnds) else ends[1]

@@ -44,18 +44,17 @@ def region_of(
     inner: Bounds,
     shape: Sequence[Size] | None = None,
     outer: Bounds | None = None,
-    known: Simplifier | None = None,
 ) -> Box:
     """The smallest box around `indices` while the variables of `inner` take all their values.
 
     `min` of each range may use other variables, which `outer` may bound. Exact for affine indices
     with independent variables. A dimension with no known ends, such as one that what is in memory
-    decides, covers all of `shape`. `known` may have found out things under `outer`.
+    decides, covers all of `shape`.
 
     Raises ValueError for such a dimension where there is no `shape`.
     """
     box = []
-    relaxer = _Relaxer(inner, outer or {}, known)
+    relaxer = _Relaxer(inner, outer or {})
     for axis, index in enumerate(indices):
         ends = relaxer.ends(index)
         if ends is None:
@@ -67,32 +66,22 @@ def region_of(
 
 
 def relax(
-    box: Box,
-    inner: Bounds,
-    shape: Sequence[Size] | None = None,
-    outer: Bounds | None = None,
-    known: Simplifier | None = None,
+    box: Box, inner: Bounds, shape: Sequence[Size] | None = None, outer: Bounds | None = None
 ) -> Box:
     """The smallest box around `box` while the variables of `inner` take all their values.
 
     As `region_of`, which does so for single cells.
     """
-    first = region_of([r.min for r in box], inner, shape, outer, known)
+    first = region_of([r.min for r in box], inner, shape, outer)
+    known = {**(outer or {}), **inner}
     if all(isinstance(r.extent, Const) for r in box):
-        simple = _simplifier(inner, outer, known).simplify
+        simple = Simplifier(known).simplify
         return tuple(
             Range(low.min, simple(low.extent + (r.extent - 1)))
             for low, r in zip(first, box, strict=True)
         )
-    last = region_of([_last(r) for r in box], inner, shape, outer, known)
-    return union_regions(first, last, {**(outer or {}), **inner})
-
-
-def _simplifier(inner: Bounds, outer: Bounds | None, known: Simplifier | None) -> Simplifier:
-    """`known`, which has found out things under `outer`, if that has all that `inner` says."""
-    if known is not None and inner.items() <= known.dom.items():
-        return known
-    return Simplifier({**(outer or {}), **inner})
+    last = region_of([_last(r) for r in box], inner, shape, outer)
+    return union_regions(first, last, known)
 
 
 def union_regions(a: Box, b: Box, dom: Bounds | None = None) -> Box:
@@ -124,9 +113,9 @@ def _range(low: Expr, last: Expr, known: Simplifier) -> Range:
 class _Relaxer:
     """Finds the ends of expressions as the `inner` variables run."""
 
-    def __init__(self, inner: Bounds, outer: Bounds, known: Simplifier | None = None) -> None:
+    def __init__(self, inner: Bounds, outer: Bounds) -> None:
         self.inner = inner
-        self.known = _simplifier(inner, outer, known)
+        self.known = Simplifier({**outer, **inner})
 
     def ends(self, e: Expr) -> Ends | None:
         """Expressions for the lowest and highest value of `e`; None where they are not known."""

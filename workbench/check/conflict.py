@@ -14,15 +14,15 @@ from workbench.access.cross_thread import reduction_around
 from workbench.access.iterations import (
     Near,
     apart,
-    between,
     carries,
     carries_own,
     feeds,
+    in_order,
     stored,
     tells_by_changing,
     written_together,
 )
-from workbench.access.meet import Lags, Meets, first_meeting
+from workbench.access.meet import Meets, first_meeting
 from workbench.access.pipelines import ORDER, STAGE, is_pipeline
 from workbench.access.units import Cell, Unit, same_cell, short, units, writes_apart
 from workbench.arith import Bounds
@@ -36,6 +36,7 @@ from workbench.ir import (
     PrimFunc,
     Var,
     free_vars,
+    once,
     remembered,
     stores,
 )
@@ -254,6 +255,7 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
     return [v for v in moving if v not in reduced and v is not loop.loop_var]
 
 
+@once  # it is the same for most doers
 def _example(loop: For, unit: Unit, dom: Bounds) -> Meets | None:
     """Two iterations of `loop` that write one cell; other loops start afresh in both."""
     if loop.loop_var not in dom:
@@ -384,8 +386,7 @@ def _in_order(
 ) -> bool:
     """Whether uses of a cell keep their order where all first uses come before all second ones."""
     first, second = sorted((one, other), key=lambda side: order.index(side[0]))
-    turns = between(loop, first, second, buffer, dom)
-    return isinstance(turns, Lags) and max(turns.lags, default=0) <= 0
+    return in_order(loop, first, second, buffer, dom)
 
 
 def _deciding(unit: Unit, buffer: Buffer) -> list[Expr]:

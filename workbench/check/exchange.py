@@ -16,7 +16,7 @@ from typing import Literal
 
 from workbench.access.cross_thread import Reduction, reduction_around
 from workbench.check.kernels import Nest, extent_of, nests
-from workbench.ir import BlockRealize, Buffer, PrimFunc
+from workbench.ir import BlockRealize, PrimFunc
 from workbench.ir.dtypes import itemsize
 from workbench.ir.places import within
 from workbench.target import Target
@@ -34,15 +34,6 @@ class Exchange:
     parts: int
     groups: int
     width: int
-
-    @property
-    def cells(self) -> int:
-        """How many cells of shared memory a block needs."""
-        if self.how == "lanes":
-            return 0
-        if self.how == "warps":
-            return self.groups * self.width
-        return self.groups * (self.parts + (self.width if self.width < self.parts else 0))
 
 
 def exchange(found: Reduction, nest: Nest, target: Target) -> Exchange:
@@ -83,14 +74,3 @@ def shared_out(nest: Nest) -> list[Reduction]:
     blocks = (s for s in within(nest.stmt) if isinstance(s, BlockRealize))
     found = (reduction_around(nest.known, realize) for realize in blocks)
     return [one for one in found if one and one.threads and not one.why_not(nest.dom)]
-
-
-def exchange_bytes(nest: Nest, target: Target) -> dict[Buffer, int]:
-    """For each buffer into which threads sum together, the bytes of shared memory that it takes."""
-    sizes: dict[Buffer, int] = {}
-    for found in shared_out(nest):
-        assert found.update is not None
-        cells = exchange(found, nest, target).cells
-        for buffer in found.update.buffers if cells else ():
-            sizes[buffer] = sizes.get(buffer, 0) + cells * itemsize(buffer.type)
-    return sizes

@@ -9,17 +9,14 @@ from math import prod
 
 from workbench import arith
 from workbench.access.accesses import Around, accesses
-from workbench.access.boxes import touched
 from workbench.access.cells import of_unit
 from workbench.access.cover import made_there, missed
 from workbench.access.iterations import apart, never_meet
 from workbench.access.meet import Never, Question, meet
 from workbench.access.units import Unit, opened, units
-from workbench.arith.normal import MOST
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.check.pipelines import copies
 from workbench.ir import (
     BlockRealize,
     Buffer,
@@ -29,10 +26,8 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     Var,
-    once,
     walk,
 )
-from workbench.ir.dtypes import itemsize
 from workbench.ir.places import within
 from workbench.script.writer import string
 
@@ -348,47 +343,3 @@ def _outside(reader: Unit, loop: For) -> Stmt:
         if id(outer) not in below and not any(n is loop for n in walk(outer)):
             return outer
     return reader.stmt
-
-
-# --- how much shared memory a block needs --------------------------------------------------------
-
-
-@once
-def shared_bytes(func: PrimFunc, nest: Nest) -> dict[Buffer, int]:
-    """For each shared buffer that a kernel reads, the bytes that one block reads of it at a time.
-
-    A block keeps at least these: what all its threads read while the loops around all uses of the
-    buffer, and the block itself, stand still. Of copies that are used in turn, it keeps all.
-    """
-    counts = copies(func)
-    found: dict[Buffer, int] = {}
-    for buffer in _private(func):
-        users = list(touching(nest, buffer))
-        if buffer.scope == "shared" and any(buffer in unit.reads for unit in users):
-            cells = _read_at_once(buffer, users, nest) * counts.get(buffer, 1)
-            found[buffer] = cells * itemsize(buffer.type)
-    return found
-
-
-def _read_at_once(buffer: Buffer, users: list[Unit], nest: Nest) -> int:
-    """How many cells of `buffer` the threads of a block read between them."""
-    common = [loop for loop in users[0].loops if all(loop in u.loops for u in users)]
-    around = common[-1].body if common else nest.stmt
-    # a reduction with an init reads only what it writes, and does not declare that as read
-    box = touched(around, buffer, "read") or touched(around, buffer, "write")
-    assert box is not None
-    threads = {
-        loop.loop_var: nest.dom[loop.loop_var]
-        for loop in common
-        if loop.virtual or (loop.thread or "").startswith("threadIdx")
-    }
-    cells = 1
-    for axis, size in zip(box, buffer.shape, strict=True):
-        last = axis.min + axis.extent - 1
-        first, end = arith.region_of([axis.min, last], threads, (size, size), nest.dom)
-        whole = arith.bounds(end.min + end.extent - first.min, nest.dom)
-        if isinstance(size, Expr):  # what has no fixed size is refused by lowering
-            cells *= whole[1] if whole and whole[1] < MOST // 2 else 1
-        else:
-            cells *= min(size, whole[1]) if whole else size
-    return cells

@@ -9,7 +9,7 @@ from workbench import arith
 from workbench.access.iterations import apart, feeds
 from workbench.access.units import Unit, opened, units
 from workbench.check.conflict import Doers, doers_on, refuse_conflict
-from workbench.check.exchange import exchange_bytes, shared_out
+from workbench.check.exchange import shared_out
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of, nests
 from workbench.check.memory import (
@@ -18,7 +18,6 @@ from workbench.check.memory import (
     overwriting_errors,
     private_errors,
     scratch_errors,
-    shared_bytes,
     turn_errors,
 )
 from workbench.check.pipelines import spare_copies, written_out
@@ -45,7 +44,7 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     for nest in kernels:
         findings = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not findings:  # who does what is clear: see whether they get in each other's way
-            findings = [*_hazards(func, nest), *_shared_limit(func, nest, target)]
+            findings = [*_hazards(func, nest)]
         errors.extend(findings)
     wasted = (finding for nest in kernels for finding in waste(nest))
     return errors or [*wasted, *spare_copies(func)]
@@ -65,12 +64,8 @@ def _hazards(func: PrimFunc, nest: Nest) -> tuple[Finding, ...]:
 
 
 def check_limits(func: PrimFunc, target: Target) -> list[Finding]:
-    """What `target` cannot hold of `func`, which is right as code for some other target."""
-    return [
-        finding
-        for nest in nests(func)
-        for finding in (*_limits(nest, target), *_shared_limit(func, nest, target))
-    ]
+    """What `target` cannot launch of `func`, which is right as code for some other target."""
+    return [finding for nest in nests(func) for finding in _limits(nest, target)]
 
 
 def _unbound(nest: Nest) -> Iterator[Finding]:
@@ -113,24 +108,6 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
                     hint="split the loop, and keep one part serial or bind it to another axis",
                     detail=f"the limit is from: {target.source_of(fact)}",
                 )
-
-
-def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Finding]:
-    """More shared memory than a block can have."""
-    sizes = {**shared_bytes(func, nest)}
-    for buffer, size in exchange_bytes(nest, target).items():
-        sizes[buffer] = sizes.get(buffer, 0) + size
-    fact = "max_dynamic_shared_bytes" if target.max_dynamic_shared_bytes else "max_shared_bytes"
-    if sum(sizes.values()) > target.most_shared_bytes:
-        names = " and ".join(buffer.name for buffer in sizes)
-        each = ", ".join(f"{buffer.name} {size}" for buffer, size in sizes.items())
-        yield Finding(
-            f"{names} {'needs' if len(sizes) == 1 else 'need'} {sum(sizes.values())} bytes of "
-            f"shared memory a block, and {target.title} gives {target.most_shared_bytes}",
-            tuple(unit.stmt for unit in nest.units if unit.writes & set(sizes)),
-            hint="make the tiles that are cached smaller, by smaller factors of their loops",
-            detail=f"in bytes: {each}; the limit is from: {target.source_of(fact)}",
-        )
 
 
 def _pipelines(func: PrimFunc) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Set
 
 from workbench.arith import Simplifier
 from workbench.codegen.language import Language
@@ -18,6 +18,7 @@ from workbench.ir import (
     SHUFFLE,
     BinOp,
     Broadcast,
+    Buffer,
     BufferLoad,
     Call,
     Cast,
@@ -60,6 +61,7 @@ class Expressions:
         self.lane: int | None = None  # which component of vectors is being written
         self.place: Node | None = None  # where in the program a refusal is to point
         self.vectors: dict[BufferLoad, Callable[[int], str]] = {}  # loaded before: its components
+        self.variables: Set[Buffer] = frozenset()  # arrays of one cell that are written as such
 
     # --- types ------------------------------------------------------------------------------
 
@@ -117,6 +119,8 @@ class Expressions:
     def _load(self, e: BufferLoad) -> Text:
         if self.lane is not None and e in self.vectors:
             return self.vectors[e](self.lane), _ATOM
+        if e.buffer in self.variables:
+            return self.names[e.buffer], _ATOM
         return f"{self.names[e.buffer]}[{self.text(e.indices[0])}]", _ATOM
 
     # --- arithmetic -------------------------------------------------------------------------

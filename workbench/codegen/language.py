@@ -69,7 +69,7 @@ class Language:
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
     heap: tuple[str, str] = ("", "")  # a large array made, of {type} {name} {cells}, and given back
     launch: str = "// launch: grid {grid}, block {block}"  # above a kernel
-    loops: Mapping[str, str] = field(default_factory=lambda: {"unrolled": "#pragma unroll"})
+    loops: Mapping[str, str] = field(default_factory=lambda: {"unrolled": "#pragma unroll{turns}"})
     part: str = ""  # the head of a function that is an iteration of a loop that cores share
     pool: str = ""  # the text of what shares such a loop out, if no line before it says so
     barrier: str = ""

@@ -12,6 +12,7 @@ from workbench.codegen.metal import METAL
 from workbench.codegen.opencl import OPENCL
 from workbench.codegen.walker import Walker
 from workbench.ir import Kernel
+from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
 LANGUAGES = {"cuda": CUDA, "metal": METAL, "opencl": OPENCL, "c": C}
@@ -24,6 +25,8 @@ def source(kernels: Sequence[Kernel], target: Target, cores_by: str = "openmp") 
     does it. Raises Refusal where a kernel needs a type or a function that the target does not have.
     """
     language = C_BY[cores_by] if target.is_cpu else LANGUAGES[target.kind]
+    if not target.is_cpu:  # a CPU's compiler keeps values, in vectors that it makes itself
+        kernels = [keep_values(kernel, target) for kernel in kernels]
     walkers = [Walker(kernel, language) for kernel in kernels]
     texts = [walker.kernel_text() for walker in walkers]
     return "\n\n".join([*_preamble(language, walkers), *texts]) + "\n"

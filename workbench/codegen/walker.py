@@ -10,6 +10,7 @@ from workbench.arith import Simplifier, SizedEnds, prove
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
+from workbench.codegen.variables import variables
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
@@ -40,7 +41,8 @@ from workbench.lower.async_copies import copied_bytes
 from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
-from workbench.lower.shared_memory import dynamic_shared
+from workbench.lower.shared_memory import dynamic_shared, vector_bytes
+from workbench.lower.unroll_registers import turns_written
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -62,10 +64,12 @@ class Walker:
         told = (*counts(kernel), *shapes) if is_sized(kernel) else ()
         fitting = {part for e in told for part in walk(e)}
         self.expressions = Expressions(language, self.names, known, fitting)
+        self.expressions.variables = set() if language.part else variables(kernel.body)
+        self.declared: set[Buffer] = set()  # those of them
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
         self.views = dict(kernel.views)
         self.written = {store.buffer for store in stores(kernel.body)}
-        self.alignment = _alignment(kernel)
+        self.alignment = vector_bytes(kernel)
         self.large = _large(kernel) if language.heap[0] else set()
         self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
         self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
@@ -130,7 +134,10 @@ class Walker:
     def _with_arrays(self, arrays: Sequence[Buffer], inside: Callable[[], Lines]) -> Lines:
         """What makes `arrays`, what is done with them, and what gives large ones back."""
         for buffer in arrays:
-            yield self._allocation(buffer)
+            if buffer in self.expressions.variables:  # declared where it gets its value
+                self.names.enter(buffer)
+            else:
+                yield self._allocation(buffer)
         yield from inside()
         for buffer in arrays:
             if buffer in self.large:
@@ -214,10 +221,19 @@ class Walker:
                 yield from self._vector_store(buffer, value, place)
             case BufferStore(buffer, value, (index,)):
                 self.expressions.place = self.views[buffer]
-                text = self.expressions.text
-                yield f"{self.names[buffer]}[{text(index)}] = {text(value)};"
+                yield f"{self._stored(buffer, index)} = {self.expressions.text(value)};"
             case _:
                 raise TypeError(f"{type(stmt).__name__} cannot stand in a kernel")
+
+    def _stored(self, buffer: Buffer, index: Expr) -> str:
+        """The cell that a value is stored to; a variable is declared by its first store."""
+        name = self.names[buffer]
+        if buffer not in self.expressions.variables:
+            return f"{name}[{self.expressions.text(index)}]"
+        if buffer in self.declared:
+            return name
+        self.declared.add(buffer)
+        return f"{self._type_of(buffer)} {name}"
 
     def _indented(self, stmt: Stmt) -> Lines:
         return (f"  {line}" for line in self.statement(stmt))
@@ -240,7 +256,8 @@ class Walker:
         extent = loop.extent.value if isinstance(loop.extent, Const) else ""
         before = self.language.loops.get(loop.kind, "")
         if before and (extent or "{extent}" not in before):
-            yield before.format(extent=extent)
+            turns = turns_written(loop)
+            yield before.format(extent=extent, turns=f" {turns}" if turns else "")
         yield f"for ({ctype} {name} = {first}; {name} < {stop}; ++{name}) {{"
         yield from (f"  {line}" for line in body)
         yield "}"
@@ -429,18 +446,3 @@ def _large(kernel: Kernel) -> set[Buffer]:
 
 def _bytes_of(buffer: Buffer) -> int:
     return prod(buffer.shape) * dtypes.itemsize(buffer.type)
-
-
-def _alignment(kernel: Kernel) -> dict[Buffer, int]:
-    """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
-    widest: dict[Buffer, int] = {}
-    for node in walk(kernel.body):
-        match node:
-            case BufferLoad(buffer, (Ramp(stride=1, lanes=lanes),)) | BufferStore(
-                buffer, _, (Ramp(stride=1, lanes=lanes),)
-            ):
-                width = lanes * dtypes.itemsize(buffer.type)
-                widest[buffer] = max(width, widest.get(buffer, 0))
-            case _:
-                pass
-    return widest

@@ -4,7 +4,7 @@ from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
-from workbench.draw.pictures import PICTURES, Source, covered_of, lowered_of, picture_of
+from workbench.draw.pictures import PICTURES, Source, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
 from workbench.draw.svg import svg, svg_in_text
@@ -26,7 +26,6 @@ __all__ = [
     "covered_of",
     "figure",
     "levels_of",
-    "lowered_of",
     "memory_picture",
     "picture_html",
     "picture_of",

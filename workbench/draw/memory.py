@@ -22,6 +22,7 @@ from workbench.draw.scene import (
     standing,
 )
 from workbench.insight import At, BufferUse, Level, Memory
+from workbench.insight.lanes import Band, Lane, lanes_of
 
 PLACES = 107.0  # px; what is said of a place stands left of its lanes
 LANE, INSET = 71.0, 4.0  # px of a lane; how far a place lies inside the one around it
@@ -41,51 +42,6 @@ LEGEND = (
     "× is how often one block (of registers: one thread) loads each cell, on average. "
     "The L2 cache keeps what was used last of global memory, for all blocks."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Data on its way in a lane, between two of its buffers or a buffer and where it is used.
-
-    `far` and `near` number the buffers of the lane from the device on; what is used comes after
-    the last. `load` is data on its way to a thread. `reuse` is loads of a cell by one owner, 0.0
-    of stores. `before` are the bytes of the step before, None where they are the same. `at` is the
-    loop in whose turns a copy is filled, or written back; None of what is used.
-    """
-
-    buffer: str
-    stages: str
-    far: int
-    near: int
-    load: bool
-    bytes: int
-    reuse: float
-    before: int | None
-    at: At | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """A buffer with its copies nearer to the threads, and at which level each lies."""
-
-    uses: tuple[BufferUse, ...]
-    levels: tuple[int, ...]
-    bands: tuple[Band, ...]
-
-    def column(self, band: Band) -> int:
-        """Which part of the lane it runs in: past copies that it does not go through, beside them.
-
-        What starts nearest to the thread runs nearest to the copies, so that no band meets a
-        buffer but those that it joins.
-        """
-        if band.near == band.far + 1:
-            return 0
-        passing = {b.far for b in self.bands if b.near != b.far + 1}
-        return 1 + sorted(passing, reverse=True).index(band.far)
-
-    @property
-    def columns(self) -> int:
-        return 1 + max((self.column(band) for band in self.bands), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,75 +122,27 @@ def _done(at: At) -> str:
     return f"in each turn of {at.loop}" if at.doer == "turn" else f"by each {at.doer} of {at.loop}"
 
 
-def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:
-    """The buffers that are copies of each other, together, and what moves in each lane."""
-    uses = {use.buffer: use for level in memory.levels for use in level.buffers}
-    depth = {use.buffer: k for k, level in enumerate(memory.levels) for use in level.buffers}
-    lanes = []
-    for names in memory.lanes:
-        copies = tuple(uses[name] for name in names)
-        bands = tuple(_bands(memory, copies, before))
-        lanes.append(Lane(copies, tuple(depth[name] for name in names), bands))
-    return lanes
+def _column(lane: Lane, band: Band) -> int:
+    """Which part of the lane a band runs in: past copies that it does not go through, beside them.
+
+    What starts nearest to the thread runs nearest to the copies, so that no band meets a
+    buffer but those that it joins.
+    """
+    if band.near == band.far + 1:
+        return 0
+    passing = {b.far for b in lane.bands if b.near != b.far + 1}
+    return 1 + sorted(passing, reverse=True).index(band.far)
 
 
-def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> Iterator[Band]:
-    """What is moved from copy to copy, then what is used of each and stored to it otherwise."""
-    loads = {use.buffer: use.load_bytes for use in uses}
-    stores = {use.buffer: use.store_bytes for use in uses}
-    old = _changes(uses, before)
-    for (far, outer), inner in zip(enumerate(uses), uses[1:], strict=False):
-        for source, target in ((outer, inner), (inner, outer)):
-            ends = (source.buffer, target.buffer)
-            flows = [f for f in memory.flows if f.copies and (f.source, f.target) == ends]
-            if not flows:
-                continue
-            load = source is outer
-            loads[source.buffer] -= sum(flow.bytes for flow in flows)
-            stores[target.buffer] -= sum(flow.stored for flow in flows)
-            yield Band(
-                outer.buffer,
-                ", ".join(flow.stage for flow in flows),
-                far,
-                far + 1,
-                load,
-                sum(flow.bytes if load else flow.stored for flow in flows),
-                flows[0].reuse if load else 0.0,
-                old.pop((outer.buffer, load), None),
-                flows[0].at if len({flow.at for flow in flows}) == 1 else None,
-            )
-    for far, use in enumerate(uses):
-        for load, size in ((True, loads[use.buffer]), (False, stores[use.buffer])):
-            if size > 0:
-                stages = dict.fromkeys(
-                    flow.stage
-                    for flow in memory.flows
-                    if not flow.copies and use.buffer == (flow.source if load else flow.target)
-                )
-                reuse, was = use.used if load else 0.0, old.pop((use.buffer, load), None)
-                yield Band(use.buffer, ", ".join(stages), far, len(uses), load, size, reuse, was)
-
-
-def _changes(uses: Sequence[BufferUse], before: Memory | None) -> dict[tuple[str, bool], int]:
-    """The bytes loaded (True) and stored of each buffer before, where these were others."""
-    then = {u.buffer: u for level in (before.levels if before else ()) for u in level.buffers}
-    return {
-        (use.buffer, load): old
-        for use in uses
-        if (was := then.get(use.buffer)) is not None
-        for load, old, new in (
-            (True, was.load_bytes, use.load_bytes),
-            (False, was.store_bytes, use.store_bytes),
-        )
-        if old not in (0, new)
-    }
+def _columns(lane: Lane) -> int:
+    return 1 + max((_column(lane, band) for band in lane.bands), default=0)
 
 
 def _side_by_side(lanes: Iterable[Lane]) -> list[list[Lane]]:
     """As many lanes in a strip as a phone shows."""
     strips: list[list[Lane]] = [[]]
     for lane in lanes:
-        if strips[-1] and sum(one.columns for one in strips[-1]) + lane.columns > MOST:
+        if strips[-1] and sum(map(_columns, strips[-1])) + _columns(lane) > MOST:
             strips.append([])
         strips[-1].append(lane)
     return strips
@@ -255,7 +163,7 @@ def _rows(levels: Sequence[Level]) -> _Rows:
 
 
 def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
-    room = max(sum(lane.columns for lane in lanes), MOST) * LANE
+    room = max(sum(map(_columns, lanes)), MOST) * LANE
     wide = PLACES + room + INSET * len(rows.places)
     shapes = _places(memory, rows, wide)
     stages = ", ".join(_work(memory))
@@ -267,7 +175,7 @@ def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
     x = PLACES
     for lane in lanes:
         shapes += _lane(lane, x, rows)
-        x += LANE * lane.columns
+        x += LANE * _columns(lane)
     return Scene(wide, rows.end + 1, tuple(shapes))
 
 
@@ -308,7 +216,7 @@ def _lane(lane: Lane, x: float, rows: _Rows) -> list[Shape]:
         low = rows.bottoms[lane.levels[far]]
         high = rows.tops[lane.levels[near]] if near < len(lane.uses) else rows.work
         both = list(ways)
-        middle = x + LANE * (lane.column(both[0]) + 0.5)
+        middle = x + LANE * (_column(lane, both[0]) + 0.5)
         y = rows.beside_cache(low, high)[-1][0] + (HEAD + 3 if len(both) > 1 else 5)
         for band in both:
             aside = LANE / 4 * (-1 if band.load else 1) if len(both) > 1 else 0.0
@@ -317,7 +225,7 @@ def _lane(lane: Lane, x: float, rows: _Rows) -> list[Shape]:
             said += label
             y += LINE * sum(isinstance(shape, Words) for shape in label)
     for k, (use, level) in enumerate(zip(lane.uses, lane.levels, strict=True)):
-        columns = 1 + max((lane.column(b) for b in lane.bands if b.far == k), default=0)
+        columns = 1 + max((_column(lane, b) for b in lane.bands if b.far == k), default=0)
         said += _chip(use, x + 3, LANE * columns - 6, rows.tops[level])
     return shapes + said
 

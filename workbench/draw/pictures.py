@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from workbench import insight, lower, target
+from workbench import insight
 from workbench.check.pipelines import innermost
-from workbench.diag import Fail, Refusal
+from workbench.diag import Fail
 from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
@@ -94,16 +94,8 @@ class Source:
 
     def pipelines(self, func: PrimFunc) -> Pipelines:
         """What the statements of pipelines do turn by turn, and where its kernels wait."""
-        lowered = lowered_of(func) if innermost(func.body) else None
+        lowered = insight.lowered_of(func) if innermost(func.body) else None
         return insight.pipelines(func, lowered)
-
-
-def lowered_of(func: PrimFunc) -> lower.Lowered | None:
-    """The kernels of a program, if it has any; of asynchronous copies on a GPU that has them."""
-    for name in ("cuda", "nvidia/nvidia-a100"):
-        with suppress(Refusal):
-            return lower.lower(lower.open_blocks(func), target.get(name))
-    return None
 
 
 def _tiles(

@@ -76,7 +76,8 @@ def in_their_form(name: str, value: Any) -> Any:
 
 
 def _as_class(mod: IRModule, name: str) -> str:
-    rows = script.show(mod, dialect="tvm").splitlines()
+    plain = script.parse(script.show(mod))  # without names for values, which steps may forget
+    rows = script.show(plain, dialect="tvm").splitlines()
     first = rows.index("@I.ir_module")  # above it stands what is imported
     return "\n".join([rows[first], f"class {name}:", *rows[first + 2 :]])
 

@@ -4,6 +4,7 @@ from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.idle import idle_threads
+from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
@@ -76,6 +77,7 @@ __all__ = [
     "counts",
     "idle_threads",
     "loops_of",
+    "lowered_of",
     "memory",
     "occupancy",
     "pipelines",

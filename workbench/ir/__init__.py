@@ -90,11 +90,13 @@ from workbench.ir.visit import (
     loops_and_blocks,
     path_to,
     rebuild,
+    replace_each,
     replace_node,
     rewrite,
     stores,
     substitute,
     substitute_buffers,
+    substitute_cells,
     walk,
 )
 
@@ -192,10 +194,12 @@ __all__ = [
     "refuse_sizes",
     "sizes_used",
     "reinterpret",
+    "replace_each",
     "replace_node",
     "rewrite",
     "stores",
     "substitute",
     "substitute_buffers",
+    "substitute_cells",
     "walk",
 ]

@@ -109,7 +109,8 @@ class _Comparison:
 def _kind(leaf: Var | Buffer) -> tuple[object, ...]:
     """All of a variable or buffer that counts: not its name."""
     if isinstance(leaf, Buffer):
-        return leaf.type, len(leaf.shape), leaf.storage_scope, leaf.scalar
+        place = leaf.storage_scope, leaf.scalar, leaf.align, leaf.offset_factor
+        return leaf.type, len(leaf.shape), *place
     return (leaf.type,)
 
 

@@ -79,7 +79,9 @@ def _as_data(value: Any) -> Any:
 
 def is_text(value: object) -> bool:
     """Whether `value` is a string that a file can hold: one without half a surrogate pair."""
-    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
+    if not isinstance(value, str):
+        return False
+    return value.isascii() or not re.search("[\ud800-\udfff]", value)
 
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -493,8 +495,9 @@ class Buffer(Node):
 
     A dimension is a number of cells, or an expression of size variables.
     `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
-    `tag` is what TVM notes behind it, as "dyn", and `index_type` the type of the numbers in its
-    shape; no program means anything else by these.
+    `tag` is what TVM notes behind it, as "dyn", `index_types` the types of the numbers in its
+    shape, () where all are int32, `align` and `offset_factor` what TVM asks of where an array lies,
+    in bytes and in elements; no program means anything else by these.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
     `scalar` is a parameter that is one number, ``n: T.int32``: of no dimensions, and never stored
     to, so that no block has to say that it reads it.
@@ -507,7 +510,9 @@ class Buffer(Node):
     strides: tuple[int, ...] = ()
     scalar: bool = False
     tag: str = ""
-    index_type: str = "int32"
+    index_types: tuple[str, ...] = ()
+    align: int = 64
+    offset_factor: int = 0
 
     @property
     def dtype(self) -> str:
@@ -705,6 +710,7 @@ class PrimFunc(Node):
     params: tuple[Buffer, ...]
     body: BlockRealize
     attrs: tuple[tuple[str, Data], ...] = ()
+    private: bool = False  # TVM's word for one that its module alone calls by name
 
     @property
     def root(self) -> Block:
@@ -742,7 +748,7 @@ class PrimFunc(Node):
         >>> add.with_attr("global_symbol", "main").name
         'main'
         """
-        attrs, name = dict(self.attrs), self.name
+        attrs, name, private = dict(self.attrs), self.name, self.private
         for key, given in (attr if isinstance(attr, Mapping) else {attr: value}).items():
             held = _as_data(given)
             if not is_text(key) or not is_data(held):
@@ -752,12 +758,13 @@ class PrimFunc(Node):
             elif not isinstance(held, str):
                 raise TypeError(f"a function is called by a text, not {given!r}")
             else:
-                name = held
-        return replace(self, name=name, attrs=tuple(attrs.items()))
+                name, private = held, False
+        return replace(self, name=name, attrs=tuple(attrs.items()), private=private)
 
     def without_attr(self, attr_key: str) -> PrimFunc:
-        """The program without the attribute of that name."""
-        return replace(self, attrs=tuple(pair for pair in self.attrs if pair[0] != attr_key))
+        """The program without the attribute of that name; "global_symbol" makes it private."""
+        left = tuple(pair for pair in self.attrs if pair[0] != attr_key)
+        return replace(self, attrs=left, private=self.private or attr_key == "global_symbol")
 
     def script(self, dialect: str = "workbench") -> str:
         """The program as TVMScript text; for `dialect` "tvm" as apache-tvm 0.27 reads it.

@@ -13,7 +13,6 @@ from workbench.ir.nodes import (
     Buffer,
     For,
     IfThenElse,
-    Node,
     PrimFunc,
     SeqStmt,
     Stmt,
@@ -21,7 +20,7 @@ from workbench.ir.nodes import (
     remembered,
     seq,
 )
-from workbench.ir.visit import rebuild
+from workbench.ir.visit import replace_each
 
 S = TypeVar("S", bound=Stmt)
 
@@ -121,13 +120,7 @@ class Places:
 
     def replace_each(self, changed: Mapping[S, S]) -> PrimFunc:
         """The program with each key of `changed`, none inside another, replaced by its value."""
-
-        def visit(node: Node) -> Node:
-            if node in changed:
-                return changed[node]  # type: ignore[index]
-            return rebuild(node, visit) if isinstance(node, (Stmt, Block)) else node
-
-        return rebuild(self.func, visit)
+        return replace_each(self.func, changed)
 
 
 def places(func: PrimFunc) -> Places:

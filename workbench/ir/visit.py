@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from workbench.ir.nodes import (
     BinOp,
@@ -13,16 +13,20 @@ from workbench.ir.nodes import (
     BlockId,
     BlockRealize,
     Buffer,
+    BufferLoad,
+    BufferRegion,
     BufferStore,
     Expr,
     For,
     IterVar,
     Node,
     PrimFunc,
+    Range,
     SeqStmt,
     Stmt,
     Var,
     binary,
+    const,
     seq,
 )
 
@@ -169,6 +173,26 @@ def substitute_buffers(node: N, buffers: Mapping[Buffer, Buffer]) -> N:
     return rewrite(node, lambda n: buffers.get(n, n) if isinstance(n, Buffer) else n)
 
 
+def substitute_cells(
+    node: N, buffers: Mapping[Buffer, Buffer], at: Callable[[Buffer], tuple[Expr, ...]]
+) -> N:
+    """`node` with what was a cell of a key of `buffers` told in its value, by more indices ahead.
+
+    `at` gives these for a key.
+    """
+
+    def visit(node: Node) -> Node:
+        match node:
+            case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in buffers:
+                return replace(node, buffer=buffers[old], indices=(*at(old), *node.indices))
+            case BufferRegion(buffer=old, region=box) if old in buffers:
+                ahead = (Range(index, const(1, index.dtype)) for index in at(old))
+                return BufferRegion(buffers[old], (*ahead, *box))
+        return node
+
+    return rewrite(node, visit)
+
+
 def replace_node(root: N, old: Node, new: Node | None) -> N:
     """`root` with the node `old` (that very object) replaced by `new`; None drops a statement."""
     done = False
@@ -185,6 +209,20 @@ def replace_node(root: N, old: Node, new: Node | None) -> N:
     result = visit(root)
     assert done, "the node to replace is not in the tree"
     return result  # type: ignore[return-value]
+
+
+def replace_each(root: N, changed: Mapping[Any, Node]) -> N:
+    """`root` with each statement or block in `changed`, none inside another, replaced by its value.
+
+    What holds none of them is shared with `root`.
+    """
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, (Stmt, Block)) and node in changed:
+            return changed[node]
+        return rebuild(node, visit) if isinstance(node, (Stmt, Block, PrimFunc)) else node
+
+    return visit(root)  # type: ignore[return-value]
 
 
 def path_to(root: Node, target: Node) -> tuple[Node, ...]:

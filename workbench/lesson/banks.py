@@ -14,7 +14,7 @@ from workbench.insight import BankUse
 from workbench.insight.conflicts import BANKS, WORD
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
-from workbench.runtime.build import function_of
+from workbench.runtime.building import function_of
 from workbench.schedule import Schedule
 
 SIDE, LINE, LEFT, TOP = 23, 13, 70, 20  # px: a bank, a line of lanes, what stands before and above

@@ -13,7 +13,7 @@ from workbench.diag import Fail, prose
 from workbench.insight import Counts
 from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing
-from workbench.runtime.build import function_of
+from workbench.runtime.building import function_of
 from workbench.schedule import Schedule
 from workbench.widgets.page.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
 from workbench.widgets.page.memo import build

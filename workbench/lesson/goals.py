@@ -19,6 +19,7 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     dtypes,
+    once,
     stmts_of,
     walk,
 )
@@ -36,14 +37,16 @@ class Measure:
     why: str
 
 
-def kernels(func: PrimFunc) -> tuple[Kernel, ...]:
-    """The launches of the program. Raises Fail where there are none."""
+@once  # an exercise measures several things of one program
+def kernels(func: PrimFunc, on: str = "cuda") -> tuple[Kernel, ...]:
+    """The launches of the program on a target. Raises Fail where there are none."""
     try:
-        return lower.lower(func, target.get("cuda")).kernels
+        return lower.lower(func, target.get(on)).kernels
     except Refusal as refusal:
         raise Fail(refusal.headline, hint=refusal.hint, detail=refusal.detail) from None
 
 
+@once
 def counts(func: PrimFunc) -> Counts:
     """Exact counts over all launches."""
     return insight.counts(kernels(func))
@@ -54,11 +57,11 @@ def blocks(func: PrimFunc) -> int:
     return sum(prod(kernel.grid) for kernel in kernels(func))
 
 
-def shared_bytes(func: PrimFunc) -> int:
-    """The most shared memory that a block of a launch takes."""
+def shared_bytes(func: PrimFunc, on: str = "cuda") -> int:
+    """The most shared memory that a block of a launch takes on a target."""
     return max(
         sum(prod(b.shape) * dtypes.itemsize(b.type) for b in k.allocs if b.scope == "shared")
-        for k in kernels(func)
+        for k in kernels(func, on)
     )
 
 

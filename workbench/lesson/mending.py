@@ -19,7 +19,7 @@ from workbench.lesson.exercise import WIDTH, Hint
 from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import mends, refuse_hidden
 from workbench.lower import Fault, put_ahead
-from workbench.runtime.build import broken, build, with_kernels
+from workbench.runtime.building import broken, build, with_kernels
 from workbench.runtime.built import Built
 
 WAYS = (

@@ -17,7 +17,7 @@ from workbench.lesson.calls import Programs
 from workbench.lesson.content import Entry, contents
 from workbench.lesson.measures import AMONG, MEASURES, OF_LAUNCHES, cell_of
 from workbench.lesson.predict import why_who, would_be_right
-from workbench.runtime.build import build
+from workbench.runtime.building import build
 from workbench.script import show
 from workbench.widgets.page.question import NOT_SURE, Verdict
 

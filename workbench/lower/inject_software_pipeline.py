@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.check.pipelines import doubled, injected, innermost, refuse_async
+from workbench.check.pipeline_of import refuse_async
+from workbench.check.pipelines import doubled, injected, innermost
 from workbench.ir import Kernel, replace_node
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.pipeline_marks import with_marks

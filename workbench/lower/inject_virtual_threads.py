@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.access.accesses import accesses, by_buffer
+from workbench.access.pipelines import copied
 from workbench.diag import Refusal
 from workbench.ir import (
     Buffer,
@@ -26,9 +27,9 @@ from workbench.ir import (
     copy_fresh,
     free_vars,
     replace_node,
-    rewrite,
     seq,
     substitute,
+    substitute_cells,
     walk,
 )
 from workbench.lower.drop_blocks import drop_blocks
@@ -112,7 +113,7 @@ class _Copies:
 
     def __init__(self, loop: For, count: int, own: Collection[Buffer]) -> None:
         self.loop, self.var, self.count = loop, loop.loop_var, count
-        self.copied = {b: replace(b, shape=(count, *b.shape), strides=_strides(b)) for b in own}
+        self.copied = {buffer: copied(buffer, count) for buffer in own}
 
     def depends(self, *nodes: Node) -> bool:
         return any(_depends(node, self.var, self.copied) for node in nodes)
@@ -141,13 +142,8 @@ class _Copies:
     def _copy(self, stmt: Stmt, turn: Expr) -> Stmt:
         """`stmt` as the virtual thread `turn`, counted from 0, does it."""
 
-        def visit(node: Node) -> Node:
-            match node:
-                case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in self.copied:
-                    return replace(node, buffer=self.copied[old], indices=(turn, *node.indices))
-            return node
-
-        return substitute(rewrite(stmt, visit), {self.var: binary("+", self.loop.min, turn)})
+        own = substitute_cells(stmt, self.copied, lambda _: (turn,))
+        return substitute(own, {self.var: binary("+", self.loop.min, turn)})
 
     def _refuse_waiting(self, stmt: Stmt, views: dict[Buffer, Buffer]) -> None:
         """Refuse what each copy does whole, where threads may have to wait for each other in it."""
@@ -165,7 +161,3 @@ class _Copies:
                     detail=f"a condition or the ends of a loop depend on `{name}`, so that each "
                     "virtual thread does all in it before the next one begins",
                 )
-
-
-def _strides(buffer: Buffer) -> tuple[int, ...]:
-    return (buffer.shape[0] * buffer.strides[0], *buffer.strides) if buffer.strides else ()

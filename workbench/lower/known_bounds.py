@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.arith import bounds, ends_of, loop_bounds
-from workbench.arith.normal import MOST
-from workbench.ir import THREAD_AXES, Expr, For, Kernel, Size, Stmt, Var, const
+from workbench.arith import loop_bounds, up_to
+from workbench.ir import THREAD_AXES, For, Kernel, Stmt, Var
 from workbench.ir.places import inner
 
 
@@ -18,15 +17,8 @@ def known_bounds(stage: Stmt | Kernel) -> dict[Var, tuple[int, int]]:
     if not isinstance(stage, Kernel):
         return loop_bounds(_loops(stage))
     extents = dict(zip(THREAD_AXES, (*stage.grid, *stage.block), strict=True))
-    axes = {var: _ends(extents[axis], var) for axis, var in stage.axes}
+    axes = {var: up_to(extents[axis], var.type) for axis, var in stage.axes}
     return {**axes, **loop_bounds(_loops(stage.body), axes)}
-
-
-def _ends(extent: Size, var: Var) -> tuple[int, int]:
-    if not isinstance(extent, Expr):
-        return 0, extent - 1
-    most = bounds(extent, {})
-    return ends_of(const(0, var.type), extent, 0, most[1] - 1 if most else MOST)
 
 
 def _loops(stmt: Stmt) -> Iterator[For]:

@@ -13,7 +13,6 @@ from workbench.check.kernels import Nest, extent_of, nests
 from workbench.ir import (
     SHUFFLE,
     TRUE,
-    Block,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -24,7 +23,6 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
-    Node,
     PrimFunc,
     Range,
     SeqStmt,
@@ -33,7 +31,7 @@ from workbench.ir import (
     binary,
     const,
     dtypes,
-    rebuild,
+    replace_each,
     seq,
     stores,
     substitute,
@@ -184,7 +182,7 @@ class _Shared:
             stays = stmt in found.reduced and stmt not in found.threads
             return replace(stmt, body=body) if stays else body
         if isinstance(stmt, SeqStmt):
-            before = (_lowered(other, ahead) for other in stmt.stmts[:-1])
+            before = (replace_each(other, ahead) for other in stmt.stmts[:-1])
             return seq(*before, self._part_of(stmt.stmts[-1], ahead))
         update = substitute(self.update.add(self._parts()), found.values)
         if found.realize.predicate is not TRUE:
@@ -334,17 +332,6 @@ def _is_same(start: Expr, own: Expr) -> bool:
 def _stored(cells: Sequence[BufferLoad], values: Sequence[Expr]) -> list[BufferStore]:
     pairs = zip(cells, values, strict=True)
     return [BufferStore(cell.buffer, value, cell.indices) for cell, value in pairs]
-
-
-def _lowered(stmt: Stmt, changed: Mapping[Stmt, Stmt]) -> Stmt:
-    """`stmt` with the loops of other shared sums in it as they have become."""
-
-    def visit(node: Node) -> Node:
-        if isinstance(node, Stmt) and node in changed:
-            return changed[node]
-        return rebuild(node, visit) if isinstance(node, (Stmt, Block)) else node
-
-    return visit(stmt)  # type: ignore[return-value]
 
 
 def _whole(value: int) -> Const:

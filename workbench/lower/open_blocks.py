@@ -9,22 +9,18 @@ from workbench.ir import (
     Block,
     BlockRealize,
     Buffer,
-    BufferLoad,
-    BufferRegion,
-    BufferStore,
     Const,
     For,
     IfThenElse,
     Node,
     PrimFunc,
-    Range,
     Stmt,
     Var,
-    const,
     free_vars,
     once,
     rebuild,
     substitute,
+    substitute_cells,
     walk,
 )
 
@@ -68,21 +64,7 @@ def _one_for_each(block: Block) -> tuple[tuple[Buffer, ...], Stmt]:
     at = tuple(it.var - it.dom.min for it in axes)
     larger = {old: replace(old, shape=(*counts, *old.shape)) for old in block.alloc_buffers}
 
-    def visit(node: Node) -> Node:
-        rebuilt = rebuild(node, visit)
-        match rebuilt:
-            case BufferLoad(buffer, indices) if buffer in larger:
-                return BufferLoad(larger[buffer], (*at, *indices))
-            case BufferStore(buffer, value, indices) if buffer in larger:
-                return BufferStore(larger[buffer], value, (*at, *indices))
-            case BufferRegion(buffer, box) if buffer in larger:
-                cell = tuple(Range(index, const(1, index.dtype)) for index in at)
-                return BufferRegion(larger[buffer], (*cell, *box))
-        return rebuilt
-
-    body = visit(block.body) if larger else block.body
-    assert isinstance(body, Stmt)
-    return tuple(larger.values()), body
+    return tuple(larger.values()), substitute_cells(block.body, larger, lambda _: at)
 
 
 def _told_again(body: Stmt, opened: Block) -> Stmt:

@@ -16,6 +16,7 @@ from workbench.lower.insert_barriers import insert_barriers
 from workbench.lower.lower_cross_thread_reductions import lower_cross_thread_reductions
 from workbench.lower.make_function import make_function
 from workbench.lower.share_loops import share_loops
+from workbench.lower.shared_memory import refuse_too_large
 from workbench.lower.shrink_buffers import shrink_buffers
 from workbench.lower.split_kernels import split_kernels
 from workbench.lower.unroll_into_vectors import unroll_into_vectors
@@ -88,7 +89,10 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
     kernels = make(inlined)
     history.append(_passed(make, (inlined,), kernels))
     history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
-    return Lowered(func, history[-1].after, tuple(history))  # type: ignore[arg-type]  # kernels
+    kernels = history[-1].after  # type: ignore[assignment]  # programs are passed no more
+    for kernel in () if target.is_cpu else kernels:
+        refuse_too_large(kernel, target)
+    return Lowered(func, kernels, tuple(history))
 
 
 def passed(

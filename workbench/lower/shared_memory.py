@@ -1,14 +1,30 @@
-"""shared_memory: where the arrays of a block lie in the memory that its launch asks for."""
+"""shared_memory: where the arrays of a block lie, and how many bytes its launch asks for."""
 
 from __future__ import annotations
 
 from math import prod
 
-from workbench.ir import Buffer, Kernel, dtypes
+from workbench.diag import Refusal
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, Ramp, dtypes, walk
+from workbench.target import Target
 
 STATIC = 48 << 10
 """Bytes of arrays that a kernel has without asking. CUDA C++ Programming Guide, shared memory."""
-ALIGNED = 16  # of the widest vector
+
+
+def vector_bytes(kernel: Kernel) -> dict[Buffer, int]:
+    """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
+    widest: dict[Buffer, int] = {}
+    for node in walk(kernel.body):
+        match node:
+            case BufferLoad(buffer, (Ramp(stride=1, lanes=lanes),)) | BufferStore(
+                buffer, _, (Ramp(stride=1, lanes=lanes),)
+            ):
+                width = lanes * dtypes.itemsize(buffer.type)
+                widest[buffer] = max(width, widest.get(buffer, 0))
+            case _:
+                pass
+    return widest
 
 
 def dynamic_shared(kernel: Kernel) -> tuple[dict[Buffer, int], int]:
@@ -16,10 +32,35 @@ def dynamic_shared(kernel: Kernel) -> tuple[dict[Buffer, int], int]:
 
     Nowhere, and 0, where they need no asking: arrays of the text are shorter.
     """
-    places: dict[Buffer, int] = {}
-    end = total = 0
+    places, end = _laid_out(kernel)
+    return (places, end) if end > STATIC else ({}, 0)
+
+
+def refuse_too_large(kernel: Kernel, target: Target) -> None:
+    """Refuse a kernel whose shared arrays, gaps between them included, `target` can't hold."""
+    places, end = _laid_out(kernel)
+    if end > target.most_shared_bytes:
+        views = dict(kernel.views)
+        fact = "max_dynamic_shared_bytes" if target.max_dynamic_shared_bytes else "max_shared_bytes"
+        raise Refusal(
+            f"{' and '.join(b.name for b in places)} need{'s' * (len(places) == 1)} {end} bytes of "
+            f"shared memory a block, and {target.title} gives {target.most_shared_bytes}",
+            *(views.get(buffer, buffer) for buffer in places),
+            hint="make the tiles that are cached smaller, by smaller factors of their loops",
+            detail=f"in bytes: {', '.join(f'{b.name} {_bytes(b)}' for b in places)}, each from a "
+            f"multiple of its alignment on; the limit is from: {target.source_of(fact)}",
+        )
+
+
+def _laid_out(kernel: Kernel) -> tuple[dict[Buffer, int], int]:
+    """Where each shared array begins, in the order of the text, as nvcc lays them, and the end."""
+    vectors, places, end = vector_bytes(kernel), dict[Buffer, int](), 0
     for buffer in (b for b in kernel.allocs if b.scope == "shared"):
-        places[buffer] = -(-end // ALIGNED) * ALIGNED
-        size = prod(buffer.shape) * dtypes.itemsize(buffer.type)
-        end, total = places[buffer] + size, total + size
-    return (places, end) if total > STATIC else ({}, 0)
+        aligned = max(vectors.get(buffer, 0), dtypes.itemsize(buffer.type))
+        places[buffer] = -(-end // aligned) * aligned
+        end = places[buffer] + _bytes(buffer)
+    return places, end
+
+
+def _bytes(buffer: Buffer) -> int:
+    return prod(buffer.shape) * dtypes.itemsize(buffer.type)

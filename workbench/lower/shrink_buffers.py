@@ -17,6 +17,7 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Const,
     Expr,
     For,
     Kernel,
@@ -30,6 +31,7 @@ from workbench.ir import (
     rewrite,
     walk,
 )
+from workbench.lower.gaps import Fold, behind, cells_left, folds, place
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
 
@@ -40,7 +42,9 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     """Cut shared and local arrays down to the region in use, and count indices from its start.
 
     What is in use at a time is what all accesses touch while the loops around all of them stand
-    still: for shared memory over all threads of a block, for local memory in one thread.
+    still: for shared memory over all threads of a block, for local memory in one thread. Between
+    such cells of a local array there are no gaps left; shared memory has its banks, so that each
+    cell lies where the program says.
     """
     if not kernel.allocs:
         return kernel
@@ -65,16 +69,31 @@ def with_buffers(kernel: Kernel, new: Mapping[Buffer, Buffer], body: Stmt) -> Ke
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The part of an array that is kept: `buffer` holds it, its first cell was at `start`."""
+    """The part of an array that is kept: `buffer` holds it, its first cell was at `start`.
+
+    Counted from there, `gaps` are left out along each dimension.
+    """
 
     buffer: Buffer
     start: tuple[Expr, ...]
+    gaps: tuple[tuple[Fold, ...], ...]
+
+    def indices(self, indices: Sequence[Expr], known: Simplifier) -> tuple[Expr, ...]:
+        """Where the cell at `indices` of the whole is in it."""
+        at = zip(indices, self.start, self.gaps, strict=True)
+        return tuple(
+            known.expr_of(place(behind(start, index, known), gaps), index.dtype)
+            for index, start, gaps in at
+        )
 
 
 class WindowFinder(Fed):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel.body, known_bounds(kernel), kernel.axes)
         self._touched: dict[object, Box] = {}
+        self.regions: dict[Buffer, list[BufferRegion]] = {}  # that blocks say they touch
+        for region in (node for node in walk(kernel.body) if isinstance(node, BufferRegion)):
+            self.regions.setdefault(region.buffer, []).append(region)
 
     def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
         """The part of `buffer` that the accesses `found`, which are all there are, need.
@@ -109,8 +128,25 @@ class WindowFinder(Fed):
             whole = most is None or most >= size
             start.append(const(0, r.min.dtype) if whole else r.min)
             shape.append(size if most is None or whole else most)
+        gaps: list[tuple[Fold, ...]] = [()] * len(start)
+        if buffer.scope == "local":
+            gaps = [self._gaps(buffer, found, axis, at) for axis, at in enumerate(start)]
+        shape = [cells_left(size, folded) for size, folded in zip(shape, gaps, strict=True)]
         strides = _padded_strides(shape, padding) if padding else ()
-        return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
+        kept = replace(buffer, shape=tuple(shape), strides=strides)
+        return _Window(kept, tuple(start), tuple(gaps))
+
+    def _gaps(
+        self, buffer: Buffer, found: Sequence[Access[For]], axis: int, start: Expr
+    ) -> tuple[Fold, ...]:
+        """What closes the gaps on an axis between what is touched, or said to be by blocks."""
+        said = [region.region[axis] for region in self.regions.get(buffer, ())]
+        ends = [(access.indices[axis], 1) for access in found]
+        ends += [(r.min, int(r.extent.value)) for r in said if isinstance(r.extent, Const)]
+        if len(ends) < len(found) + len(said):
+            return ()
+        runs = [(behind(start, index, self.simplifier), count) for index, count in ends]
+        return folds(runs, self.simplifier)
 
     def _whole(self, buffer: Buffer, padding: Padding) -> _Window:
         for size in buffer.shape:
@@ -118,7 +154,7 @@ class WindowFinder(Fed):
                 _fixed(buffer, None)
         strides = _padded_strides(buffer.shape, padding) if padding else ()
         start = tuple(const(0, "int32") for _ in buffer.shape)
-        return _Window(replace(buffer, strides=strides), start)
+        return _Window(replace(buffer, strides=strides), start, ((),) * len(start))
 
     def _box(self, found: Sequence[Access[For]], still: Collection[Var]) -> Box:
         """The box that all of `found` touch together while the variables in `still` stand still."""
@@ -137,9 +173,7 @@ class WindowFinder(Fed):
         content = tuple(map(self.simplifier.number, (*access.indices, *access.guards)))
         key = access.buffer, content, frozenset(still)
         if key not in self._touched:
-            self._touched[key] = box_around(
-                self.running(access, still), self.known, self.simplifier
-            )
+            self._touched[key] = box_around(self.running(access, still), self.known)
         return self._touched[key]
 
 
@@ -192,20 +226,12 @@ class _Shifter:
         """`node` with indices counted from the start of what is kept."""
         match node:
             case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in self.windows:
-                shifted = self._shifted(old, node.indices)
-                return replace(node, buffer=self.windows[old].buffer, indices=shifted)
+                window = self.windows[old]
+                indices = window.indices(node.indices, self.simplifier)
+                return replace(node, buffer=window.buffer, indices=indices)
             case BufferRegion(buffer, region) if buffer in self.windows:
-                starts = self._shifted(buffer, tuple(r.min for r in region))
-                ranges = (Range(s, r.extent) for s, r in zip(starts, region, strict=True))
-                return BufferRegion(self.windows[buffer].buffer, tuple(ranges))
+                window = self.windows[buffer]
+                starts = window.indices([r.min for r in region], self.simplifier)
+                ranges = (Range(at, r.extent) for at, r in zip(starts, region, strict=True))
+                return BufferRegion(window.buffer, tuple(ranges))
         return node
-
-    def _shifted(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(
-            self._less(i, s) for i, s in zip(indices, self.windows[buffer].start, strict=True)
-        )
-
-    def _less(self, index: Expr, start: Expr) -> Expr:
-        known = self.simplifier
-        difference = known.tidy(known.sum_of(index).plus(known.sum_of(start), -1))
-        return known.expr_of(difference, index.dtype)

@@ -11,7 +11,6 @@ from workbench.diag import Fail
 from workbench.history.file import (
     DAMAGE,
     bad_file,
-    checked,
     contents,
     damaged,
     marks_of,
@@ -37,15 +36,14 @@ def load(path: str | Path) -> Schedule:
     return from_data(data)
 
 
-def from_data(data: object) -> Schedule:
-    """The schedule that `to_data` told; its steps are checked and taken again.
+def from_data(data: Mapping[str, Any]) -> Schedule:
+    """The schedule that `parsed` data tells; its steps are checked and taken again.
 
-    Raises ScheduleError where `data` is not such a telling.
+    Raises ScheduleError where one is not possible, or the program is none.
     """
-    saved = checked(data)
     try:
-        schedule = Schedule(script.parse(saved["program"]))
-        take_saved(schedule, saved)
+        schedule = Schedule(script.parse(data["program"]))
+        take_saved(schedule, data)
     except DAMAGE as error:
         raise damaged(error) from None
     return schedule

@@ -33,7 +33,7 @@ from workbench.script.grammar import (
     reads,
 )
 from workbench.script.lets import in_turn, read_let_with
-from workbench.script.loops import read_body, read_stmt
+from workbench.script.loops import read_body, read_stmt, remember_names
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
     declared,
@@ -135,7 +135,7 @@ def _read_with(r: Reader, tree: ast.With) -> Stmt:
     with r.scope():
         named = read_let_with(r, tree)
         if named is not None:
-            return read_body(r, named, tree)
+            return seq(*r.take_bound(), read_body(r, named, tree))
     call = tree.items[0].context_expr
     if r.is_function(call, "init"):
         hint = "T.init() stands directly in a block, before the update"
@@ -189,16 +189,27 @@ def _realized(name: str, head: Head, body: Stmt) -> BlockRealize:
 def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AST) -> Stmt:
     """The statements of a block: those of its head go to `head`, the others are its body."""
     stmts: list[Stmt] = []
+    own: list[ast.stmt] = []  # those of the body
+    known, lets = set(r.scopes[-1]), r.lets
     for tree in in_turn(r, trees):
+        before = set(r.scopes[-1])
         if _read_binding(r, tree, head):
+            known |= r.scopes[-1].keys() - before
             continue
         with r.hiding(_hidden(r, head)):
-            if not _read_head(r, tree, head):
+            if _read_head(r, tree, head):
+                known |= r.scopes[-1].keys() - before
+            else:
+                own.append(tree)
                 stmts.extend(read_stmt(r, tree))
     if not stmts:
         hint = "write at least one store, as in A[i] = x"
         raise r.error(trees[0] if trees else around, "There is nothing done here", hint=hint)
-    return seq(*stmts)
+    body = seq(*stmts)
+    if r.lets > lets:
+        with r.hiding(_hidden(r, head)):
+            remember_names(r, sorted(own, key=trees.index), known, body)
+    return body
 
 
 _OUTSIDE = "`{}` is a loop outside the block, which knows its iterators only"
@@ -242,7 +253,7 @@ def _read_head(r: Reader, tree: ast.stmt, head: Head) -> bool:
     """Read `tree` if it is of a block's head: an allocation, the init, regions, annotations."""
     match tree:
         case ast.Assign(targets=[target], value=ast.Call() as call):
-            if r.is_function(call, *_ALLOC):
+            if r.is_function(call, *_ALLOC) or _declares(r, call):
                 _read_alloc(r, target, call, head)
                 return True
             if r.is_function(call, "match_buffer"):
@@ -257,6 +268,12 @@ def _read_head(r: Reader, tree: ast.stmt, head: Head) -> bool:
                 _read_note(r, call, head)
                 return True
     return False
+
+
+def _declares(r: Reader, call: ast.Call) -> bool:
+    """Whether this is ``T.decl_buffer`` of memory of its own, which is an allocation."""
+    is_one = r.is_function(call, "decl_buffer")
+    return is_one and "data" not in r.bind(call, *BUFFER_PARAMETERS)
 
 
 def _read_alloc(r: Reader, target: ast.expr, call: ast.Call, head: Head) -> None:

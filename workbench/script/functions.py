@@ -26,7 +26,14 @@ from workbench.ir import (
     sizes_used,
 )
 from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
-from workbench.script.grammar import FUNCTIONS, REFUSED, print_stmt, prints, read_attributes
+from workbench.script.grammar import (
+    FUNCTIONS,
+    REFUSED,
+    print_stmt,
+    prints,
+    read_attributes,
+    read_plain,
+)
 from workbench.script.lets import declared_later, read_let
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
@@ -61,7 +68,7 @@ def _print_module(w: Writer, m: IRModule) -> None:
 
 @prints(PrimFunc)
 def _print_func(w: Writer, f: PrimFunc) -> None:
-    w.row(w.dialect.prim_func, f, "decorator")
+    w.row(_decorator(w, f), f, "decorator")
     name = def_name(f)
     for size in f.sizes:
         w.kinds[size] = "size"
@@ -92,6 +99,13 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
         print_stmt(w, f.body)
     w.indent -= 1
     w.names.release([*f.params, *f.sizes])
+
+
+def _decorator(w: Writer, f: PrimFunc) -> str:
+    """``@T.prim_func``, or, as TVM writes it, ``@T.prim_func(private=True, s_tir=True)``."""
+    name, _, settings = w.dialect.prim_func.rstrip(")").partition("(")
+    said = [*(["private=True"] if f.private else []), *([settings] if settings else [])]
+    return f"{name}({', '.join(said)})" if said else name
 
 
 def _print_sizes(w: Writer, f: PrimFunc, sizes: Sequence[SizeVar]) -> None:
@@ -207,7 +221,14 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
     if inside is not body:  # TVM's root block may say what it touches: all that the program does
         head.reads = head.writes = None
     name = str(attrs.pop("global_symbol", tree.name))
-    return PrimFunc(name, tuple(buffers), _root(r, tree, head, whole), tuple(attrs.items()))
+    root, notes = _root(r, tree, head, whole), tuple(attrs.items())
+    return PrimFunc(name, tuple(buffers), root, notes, _is_private(r, tree))
+
+
+def _is_private(r: Reader, tree: ast.FunctionDef) -> bool:
+    """Whether ``@T.prim_func(private=True)`` says so."""
+    settings = (k for one in tree.decorator_list if isinstance(one, ast.Call) for k in one.keywords)
+    return any(k.arg == "private" and read_plain(r, k.value) is True for k in settings)
 
 
 def _read_sized(

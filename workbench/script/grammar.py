@@ -7,6 +7,7 @@ A kind of node has its two rules side by side in one of the files `operators`, `
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -22,6 +23,7 @@ from workbench.ir import (
     dtypes,
     is_data,
     is_text,
+    remembered,
 )
 from workbench.script.reader import Reader, Value, View
 from workbench.script.writer import Writer
@@ -31,6 +33,7 @@ F = TypeVar("F", bound=Callable)
 PRINT: dict[type[Node], Callable] = {}  # kind of node -> (writer, node[, tightness])
 READ: dict[type[ast.AST], Callable] = {}  # kind of Python syntax -> (reader, tree)
 FUNCTIONS: dict[str, Callable] = {}  # T.name -> (reader, call), for values
+NAMED = "named"  # by which a statement remembers how it is written with names for values
 OPAQUE = "what it does is not in the program: write it as loops and stores"
 REFUSED: dict[str, str] = {}  # T.name that TVM has and we do not -> what to write instead
 
@@ -75,7 +78,11 @@ def print_expr(w: Writer, e: Node, tightness: int = 0) -> None:
 def print_stmt(w: Writer, s: Stmt) -> None:
     """Write `s` and what is in it, as whole lines."""
     first = w.line
-    PRINT[type(s)](w, s)
+    named = remembered(s).get(NAMED) if w.dialect.lets else None
+    PRINT[type(named or s)](w, named or s)
+    if named is not None:
+        w.names.release(w.bound)
+        w.bound.clear()
     w.extent(s, first)
 
 
@@ -167,6 +174,12 @@ def read_dtype(r: Reader, tree: ast.expr) -> str:
     value = read_plain(r, tree)
     if isinstance(value, str) and value in dtypes.BITS:
         return value
+    if isinstance(value, str) and re.fullmatch("u?int[124]", value):
+        bits = int(value[-1])
+        number, last = 32 // bits, 2**bits - 1
+        one = f'W[i // {number}] >> T.Cast("uint32", i % {number} * {bits}) & {last}'
+        hint = f"keep {number} in a uint32, and take one out as {one}"
+        raise r.error(tree, f"{value} is no type of cells: several lie in one byte", hint=hint)
     hint = "accepted: " + ", ".join(dtypes.BITS)
     raise r.error(tree, f"There is no type {r.text(tree)}", hint=hint)
 

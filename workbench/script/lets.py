@@ -10,18 +10,61 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from workbench.ir import Buffer, BufferLoad, Expr, as_expr, children, dtypes, number_like, walk
+from workbench.ir import (
+    Buffer,
+    BufferLoad,
+    Expr,
+    Stmt,
+    Var,
+    as_expr,
+    children,
+    dtypes,
+    number_like,
+    remembered,
+    seq,
+    walk,
+)
+from workbench.ir.nodes import node
 from workbench.script.grammar import (
     FUNCTIONS,
+    NAMED,
     REFUSED,
     function,
     not_a_number,
+    print_expr,
+    prints,
     read_dtype,
     read_value,
     refuse_opaque,
 )
 from workbench.script.namespace import WORDS
 from workbench.script.reader import Let, Reader, Value
+from workbench.script.writer import Writer
+
+
+@node
+class Bind(Stmt):
+    """``x: T.let = value`` as TVM has it; a program holds the value wherever the name stands."""
+
+    var: Var
+    value: Expr
+
+
+@prints(Bind)
+def _print_bind(w: Writer, s: Bind) -> None:
+    w.begin()
+    w.names.define(s.var, s.var.name)
+    w.bound.append(s.var)
+    w.name(s.var)
+    w.put(f": T.let[T.{s.var.type}] = ")
+    print_expr(w, s.value)
+    w.end(s, "let")
+
+
+def write_as(body: Stmt, stmts: Sequence[Stmt]) -> None:
+    """Let TVM's text have `body`, the same in values, as `stmts`, some of which bind names."""
+    remembered(body)[NAMED] = seq(*stmts)
+
 
 LONGEST = 5_000  # parts of a value, each name in it written out: what is printed is read again
 
@@ -100,7 +143,19 @@ def _noted_type(r: Reader, tree: ast.expr) -> str | None:
 
 def define_let(r: Reader, name: ast.Name, tree: ast.expr, dtype: str | None) -> None:
     """Let a name stand for a value from here to the end of the scope."""
-    r.define(name, name.id, _let(r, tree, dtype))
+    r.define(name, name.id, _named(r, name, tree, dtype))
+
+
+def _named(r: Reader, name: ast.Name, tree: ast.expr, dtype: str | None) -> Let:
+    """What `name` stands for: the value, or a variable that is bound to it."""
+    let = _let(r, tree, dtype)
+    r.lets += 1
+    if r.bound is None:
+        return let
+    assert let.value is not None
+    var = Var(name.id, let.dtype)
+    r.bound.append(Bind(var, let.value))
+    return Let(var, let.dtype, turns=let.turns, block=let.block)
 
 
 def _let(r: Reader, tree: ast.expr, dtype: str | None) -> Let:
@@ -144,7 +199,7 @@ def read_let_with(r: Reader, tree: ast.With) -> list[ast.stmt] | None:
             if not isinstance(name, ast.Name) or value is None:
                 hint = "write it on a line of its own: x: T.let = vi + 1"
                 raise r.error(call, "Can't read which name is given a value", hint=hint)
-            r.scopes[-1][name.id] = _let(r, value, r.later(name.id))
+            r.scopes[-1][name.id] = _named(r, name, value, r.later(name.id))
             return tree.body
     return None
 
@@ -202,6 +257,9 @@ def in_turn(r: Reader, trees: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """
     at = 0
     while at < len(trees):
+        if r.bound is not None:  # as they were written
+            yield from trees
+            return
         run = _named_stores(r, trees[at:])
         yield from _sorted(r, run) or run or trees[at : at + 1]
         at += max(len(run), 1)

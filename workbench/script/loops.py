@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from contextlib import suppress
 
 from workbench.ir import (
     AXES,
@@ -35,9 +37,9 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
-from workbench.script.lets import in_turn, is_idle, read_let
+from workbench.script.lets import in_turn, is_idle, read_let, write_as
 from workbench.script.memory import range_between, read_index
-from workbench.script.reader import Reader
+from workbench.script.reader import ParseError, Reader
 from workbench.script.writer import Writer, data, string
 
 # The functions of T that make one loop, and the kind of loop that each makes.
@@ -285,10 +287,10 @@ def _print_if(w: Writer, s: IfThenElse) -> None:
 @reads(ast.If)
 def _read_if(r: Reader, tree: ast.If) -> Stmt:
     condition = read_condition(r, tree.test)
-    before = r.lets()
+    before = r.lets_here()
     with r.scope():
         then_case = read_body(r, tree.body, tree)
-    after = r.lets()
+    after = r.lets_here()
     for let, buffer in before.items():  # what one case stores, the other does not see
         let.stored = buffer
     with r.scope():
@@ -333,11 +335,31 @@ def _print_order(w: Writer, s: Stmt, text: str) -> None:
 
 def read_body(r: Reader, trees: list[ast.stmt], around: ast.AST) -> Stmt:
     """Statements one after the other; a docstring or ``pass`` is none."""
+    known, lets = set(r.scopes[-1]), r.lets
     stmts = [stmt for tree in in_turn(r, trees) for stmt in read_stmt(r, tree)]
     if not stmts:
         hint = "write at least one store, as in A[i] = x"
         raise r.error(trees[0] if trees else around, "There is nothing done here", hint=hint)
-    return seq(*stmts)
+    body = seq(*stmts)
+    if r.lets > lets:
+        remember_names(r, trees, known, body)
+    return body
+
+
+def remember_names(r: Reader, trees: Sequence[ast.stmt], known: set[str], body: Stmt) -> None:
+    """Note how `body`, as which `trees` were read, is written with its names for values.
+
+    TVM tells programs apart by them, so that its text has them. They are read once more, each name
+    a variable, where `known` names are defined; what is no program so, as a loop that runs as often
+    as a name says, is written without.
+    """
+    if r.bound is not None:  # it is part of what is read once more
+        return
+    scope, r.bound = r.scopes[-1], []
+    r.scopes[-1] = {name: node for name, node in scope.items() if name in known}
+    with suppress(ParseError):
+        write_as(body, [stmt for tree in trees for stmt in read_stmt(r, tree)])
+    r.scopes[-1], r.bound = scope, None
 
 
 def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
@@ -347,7 +369,7 @@ def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
     if isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant):
         return []  # a string on its own is a comment
     if read_let(r, tree):
-        return []
+        return r.take_bound()
     _refuse_misplaced(r, tree)
     if is_idle(r, tree):
         return []

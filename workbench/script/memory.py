@@ -297,7 +297,8 @@ def _print_shape(w: Writer, buffer: Buffer, told: set[SizeVar] | None = None) ->
     for k, n in enumerate(buffer.shape):
         w.put(", " if k else "")
         if not isinstance(n, Expr):
-            w.put(str(n) if buffer.index_type == "int32" else f"T.{buffer.index_type}({n})")
+            kind = _index_type(buffer, k)
+            w.put(str(n) if kind == "int32" else f"T.{kind}({n})")
             continue
         used = {v for v in free_vars(n) if isinstance(v, SizeVar)}
         if told is None or used <= told:
@@ -311,6 +312,14 @@ def _print_shape(w: Writer, buffer: Buffer, told: set[SizeVar] | None = None) ->
         else:
             w.put(string(expr_words(w, n)))
     w.put(",)" if len(buffer.shape) == 1 else ")")
+
+
+def _index_type(buffer: Buffer, axis: int) -> str:
+    """The type of the number that is dimension `axis`; a step may have made others of them."""
+    types = buffer.index_types
+    if len(types) == len(buffer.shape):
+        return types[axis]
+    return "int64" if "int64" in types else "int32"
 
 
 def shape_text(sizes: tuple[Size, ...]) -> str:
@@ -346,11 +355,17 @@ def print_alloc(w: Writer, buffer: Buffer, owner: Node) -> None:
     w.end(owner, "alloc")
 
 
+_LYING = {"align": 64, "offset_factor": 0}  # where an array lies, and what goes without saying
+
+
 def _print_placement(w: Writer, buffer: Buffer) -> None:
     if buffer.strides:
         w.put(f", strides={shape(buffer.strides)}")
     if buffer.storage_scope != "global":
         w.put(f", scope={string(buffer.storage_scope)}")
+    for said in _LYING:
+        if getattr(buffer, said) != _LYING[said]:
+            w.put(f", {said}={getattr(buffer, said)}")
     w.put(")")
 
 
@@ -416,9 +431,31 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
         hint = "the last dimension has the smallest stride, each other at least the cells inside it"
         raise r.error(strides, f"With these strides, cells of `{name}` share a place", hint=hint)
     words = getattr(given["shape"], "elts", [given["shape"]])
-    wide = any(r.is_function(n, "int64") for n in words if isinstance(n, ast.Call))
-    index_type = "int64" if wide else "int32"
-    return Buffer(name, sizes, dtype, scope, steps, tag=tag, index_type=index_type)
+    types = tuple("int64" if r.is_function(n, "int64") else "int32" for n in words)
+    types = types if "int64" in types else ()
+    align, factor = (_read_lying(r, said, given) for said in _LYING)
+    return Buffer(
+        name,
+        sizes,
+        dtype,
+        scope,
+        steps,
+        tag=tag,
+        index_types=types,
+        align=align,
+        offset_factor=factor,
+    )
+
+
+def _read_lying(r: Reader, said: str, given: dict[str, ast.expr]) -> int:
+    """What a declaration says of where an array lies; TVM takes no number of bytes as unsaid."""
+    tree = given.get(said)
+    value = None if tree is None else read_plain(r, tree)
+    if tree is None or value is None:
+        return _LYING[said]
+    if isinstance(value, bool) or not isinstance(value, int) or not dtypes.fits(value, "int32"):
+        raise r.error(tree, f"`{said}` is a whole number, not {r.text(tree)}", hint="leave it out")
+    return value if value > 0 or said != "align" else _LYING[said]
 
 
 def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:

@@ -31,7 +31,7 @@ from workbench.script.reader import ParseError, Reader, Source
 from workbench.script.symbolic import check_values, find_symbols
 from workbench.script.trees import children
 
-_SETTINGS = ("private", "s_tir", "check_well_formed")  # TVM's; they change nothing here
+_SETTINGS = ("private", "s_tir", "check_well_formed")  # TVM's
 
 
 def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRModule | SymbolicFunc:
@@ -136,7 +136,8 @@ def prim_func(
     """Read the decorated function as a program; it is never run as Python.
 
     Numbers, strings, and lists and tuples of them may come from the scope around it. The keyword
-    arguments are TVM's and change nothing here. Raises ParseError.
+    arguments are TVM's: `private` stays with the program, the others change nothing here. Raises
+    ParseError.
 
     A program's annotations are calls, which type checkers refuse: with `@typing.no_type_check`
     between this decorator and `def`, they leave the program alone.

@@ -16,6 +16,7 @@ from workbench.ir import (
     Const,
     Expr,
     Size,
+    Stmt,
     Var,
     as_expr,
     free_vars,
@@ -122,6 +123,8 @@ class Reader:
     turns: list[int] = field(default_factory=list)  # the loops that are open, by number
     block: int = 0  # the number of the block that is being read
     symbols: Mapping[str, Expr] = field(default_factory=dict)  # what shapes are told by
+    lets: int = 0  # names for values so far
+    bound: list[Stmt] | None = None  # see `lets.remember_names`: those of the statement being read
     _opened: int = 0  # loops and blocks so far
 
     def error(
@@ -239,10 +242,17 @@ class Reader:
         named = self.named(name)
         return named.dtype or None if isinstance(named, Let) else None
 
-    def lets(self) -> dict[Let, Buffer | None]:
+    def lets_here(self) -> dict[Let, Buffer | None]:
         """The names for values here, each with the buffer of its loads that was stored to since."""
         every = (node for scope in self.scopes for node in scope.values())
         return {let: let.stored for let in every if isinstance(let, Let)}
+
+    def take_bound(self) -> list[Stmt]:
+        """The names that were given values since this was asked last, as TVM's statements."""
+        taken = [*(self.bound or ())]
+        if taken:
+            self.bound = []
+        return taken
 
     def stored(self, tree: ast.AST, buffer: Buffer) -> None:
         """What was loaded from `buffer` before may not be used from here on.

@@ -67,6 +67,7 @@ class Dialect:
     alloc_buffer: str
     attributes: Mapping[str, str]  # of functions, where it calls them otherwise
     ahead: frozenset[str] = frozenset()  # the types of sizes that stand ahead of a program
+    lets: bool = False  # whether names for values are written
 
 
 DIALECTS = {
@@ -88,6 +89,7 @@ DIALECTS = {
         alloc_buffer="T.sblock_alloc_buffer",
         attributes={"tir.noalias": "tirx.noalias"},
         ahead=frozenset({"int64"}),
+        lets=True,
     ),
 }
 
@@ -153,6 +155,7 @@ class Writer:
     indent: int = 0
     loops: dict[Var, Node] = field(default_factory=dict)  # the loops around, by variable
     kinds: dict[Node, str] = field(default_factory=dict)  # what a variable is: "loop" or "iter"
+    bound: list[Var] = field(default_factory=list)  # names for values that are in scope
     _text: list[str] = field(default_factory=list)
     _col: int = 0
 

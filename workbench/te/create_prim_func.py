@@ -32,6 +32,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.script.lets import Bind, write_as
 from workbench.script.writer import identifier
 from workbench.te.reduce import identity
 from workbench.te.scan import ScanOp
@@ -244,7 +245,8 @@ def _together(
 ) -> tuple[Stmt, Stmt]:
     """The stores that start `results`, and those that combine `terms` with them.
 
-    The latter come in an order in which each result is loaded before it changes.
+    The latter come in an order in which each result is loaded before it changes; TVM's text has
+    them as names for all values, and then the stores.
     """
     f = value.combiner
     known: dict[Var, Expr] = {**dict(zip(f.lhs, results, strict=True))}
@@ -263,6 +265,10 @@ def _together(
         seq(*(BufferStore(results[k].buffer, some[k], results[k].indices) for k in turn))
         for some, turn in ((f.starts, range(len(results))), (new, order))
     )
+    named = [(Var(f"v_{one.buffer.name}", one.dtype), one) for one in results]
+    binds = [Bind(name, value) for (name, _), value in zip(named, new, strict=True)]
+    stores = [BufferStore(one.buffer, name, one.indices) for name, one in named]
+    write_as(update, [*binds, *stores])
     return init, update
 
 

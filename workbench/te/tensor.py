@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from numbers import Integral
-from types import ModuleType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from workbench.arith import by_sizes, simplify
 from workbench.ir import (
@@ -22,6 +22,8 @@ from workbench.ir import (
     Var,
     as_expr,
     as_index,
+    binary,
+    cast,
     is_data,
     rewrite,
     size_expr,
@@ -33,6 +35,7 @@ from workbench.script.memory import shape_text
 from workbench.script.writer import identifier
 
 Shape = Size | Sequence[Size]
+Operand: TypeAlias = "Tensor | ExprLike"
 
 
 @node
@@ -187,31 +190,31 @@ class Tensor:
 
     def astype(self, dtype: str) -> Tensor:
         """This tensor converted to `dtype`."""
-        return _topi().cast(self, dtype)
+        return elementwise(self, lambda e: cast(dtype, e))
 
     def __add__(self, other: Tensor | ExprLike) -> Tensor:
-        return _topi().add(self, other)
+        return stretched("add", "+", self, other)
 
     def __radd__(self, other: ExprLike) -> Tensor:
-        return _topi().add(other, self)
+        return stretched("add", "+", other, self)
 
     def __sub__(self, other: Tensor | ExprLike) -> Tensor:
-        return _topi().subtract(self, other)
+        return stretched("subtract", "-", self, other)
 
     def __rsub__(self, other: ExprLike) -> Tensor:
-        return _topi().subtract(other, self)
+        return stretched("subtract", "-", other, self)
 
     def __mul__(self, other: Tensor | ExprLike) -> Tensor:
-        return _topi().multiply(self, other)
+        return stretched("multiply", "*", self, other)
 
     def __rmul__(self, other: ExprLike) -> Tensor:
-        return _topi().multiply(other, self)
+        return stretched("multiply", "*", other, self)
 
     def __truediv__(self, other: Tensor | ExprLike) -> Tensor:
-        return _topi().divide(self, other)
+        return stretched("divide", "/", self, other)
 
     def __rtruediv__(self, other: ExprLike) -> Tensor:
-        return _topi().divide(other, self)
+        return stretched("divide", "/", other, self)
 
     def __neg__(self) -> Tensor:
         return self * -1
@@ -233,13 +236,6 @@ def operations(args: Iterable[Tensor]) -> list[Operation]:
     for arg in args:
         visit(arg.op)
     return list(done)
-
-
-def _topi() -> ModuleType:
-    """The operators of tensors, which are made of what is here."""
-    from workbench.te import topi
-
-    return topi
 
 
 @node
@@ -361,6 +357,55 @@ def compute(
     dtypes = tuple(value.dtype for value in body)
     op = ComputeOp(name, sizes, dtypes, axes, body, tag, attributes(given), layout_free)
     return op.output(0) if op.num_outputs == 1 else op.outputs
+
+
+def broadcast_shape(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of both: sizes are paired from the last, and 1 fits any.
+
+    Raises ValueError for sizes that do not fit.
+    """
+    shape = []
+    for x, y in zip_longest(reversed(a), reversed(b), fillvalue=1):
+        if x != y and 1 not in (x, y):
+            raise ValueError(f"{name}: shapes {a} and {b} do not fit: {x} is not {y}")
+        shape.append(max(x, y))
+    return tuple(reversed(shape))
+
+
+def _element(operand: Operand, at: tuple[Axis, ...], shape: tuple[int, ...]) -> ExprLike:
+    if not isinstance(operand, Tensor):
+        return operand
+    pairs = zip(operand.shape, shape[len(shape) - operand.ndim :], strict=True)
+    stretched = [own != size for own, size in pairs]
+    own = at[len(at) - operand.ndim :]
+    return operand[tuple(0 if one else i for i, one in zip(own, stretched, strict=True))]
+
+
+def joined(
+    name: str, combine: Callable[[ExprLike, ExprLike], Expr], lhs: Operand, rhs: Operand
+) -> Tensor:
+    """The tensor of what `combine` makes of two elements, as topi's operator of that `name`."""
+    shapes = [x.shape if isinstance(x, Tensor) else () for x in (lhs, rhs)]
+    if not isinstance(lhs, Tensor) and not isinstance(rhs, Tensor):
+        raise TypeError(f"topi.{name} takes at least one tensor")
+    shape = broadcast_shape(f"topi.{name}", *shapes)
+    return compute(
+        shape,
+        lambda *at: combine(_element(lhs, at, shape), _element(rhs, at, shape)),
+        name=f"T_{name}",
+        tag="broadcast",
+        varargs_names=[f"ax{k}" for k in range(len(shape))],
+    )
+
+
+def stretched(name: str, op: str, lhs: Operand, rhs: Operand) -> Tensor:
+    """``lhs op rhs``, each stretched to the shape of both; called as topi's operator `name`."""
+    return joined(name, lambda a, b: binary(op, a, b), lhs, rhs)
+
+
+def elementwise(x: Tensor, function: Callable[[TensorLoad], Expr]) -> Tensor:
+    """The tensor of `function` of each element of `x`."""
+    return compute(x.shape, lambda *at: function(x[at]), tag="elemwise")
 
 
 def _check(name: str, axes: tuple[Axis, ...], body: tuple[Expr, ...]) -> None:

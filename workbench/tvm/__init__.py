@@ -6,7 +6,6 @@ that of 0.6 and before, where what is now in ``tvm.te`` stood in ``tvm``. What i
 so, and names what to use instead.
 """
 
-from workbench import __version__
 from workbench.diag import Fail as TVMError
 from workbench.tvm import (
     contrib,
@@ -30,6 +29,7 @@ from workbench.tvm.runtime import convert, cpu, cuda, device, metal, opencl
 from workbench.tvm.runtime import cuda as gpu
 from workbench.tvm.runtime import device as context
 from workbench.tvm.transform import build_config
+from workbench.version import __version__
 
 __all__ = [
     "IRModule",

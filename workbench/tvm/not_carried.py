@@ -159,7 +159,6 @@ LEFT_OUT = {
     "tvm.tir.call_intrin": _CODE,
     "tvm.tir.call_packed": _CODE,
     "tvm.tir.call_pure_extern": _CODE,
-    "tvm.tir.decl_buffer": _BUILDER,
     "tvm.tir.expr": _NODES,
     "tvm.tir.function": _NODES,
     "tvm.tir.popcount": _BITS,

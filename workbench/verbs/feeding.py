@@ -104,9 +104,8 @@ def _harmed_at(block: Block, access: Access[For]) -> bool:
     if not any(map(_has_load, access.guards)):
         return False
     dom = {**domain(block), **arith.loop_bounds(access.loops)}
-    ends = [arith.bounds(index, dom) for index in access.indices]
-    sizes = zip(ends, access.buffer.shape, strict=True)
-    return access.writes or not all(e and e[0] >= 0 and e[1] < n for e, n in sizes)
+    sides = zip(access.indices, access.buffer.shape, strict=True)
+    return access.writes or not all(arith.is_index(e, size, dom) for e, size in sides)
 
 
 def _has_load(expr: Expr) -> bool:

@@ -69,7 +69,7 @@ class Example:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Param:
     """One argument of a primitive: its name, its declared type, and whether it may be left out."""
 
@@ -83,17 +83,17 @@ class Param:
         """Whether a call must give it."""
         return self.default is inspect.Parameter.empty and not self.many
 
-    @property
+    @cached_property
     def takes_places(self) -> bool:
         """Whether it takes a list of loops or blocks."""
         return bool(self.kinds) and any(typing.get_origin(t) is list for t in members(self.type))
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[type]:
         """Which of For and Block it takes; empty for plain data."""
         return frozenset(t for t in _elements(self.type) if t in (For, Block))
 
-    @property
+    @cached_property
     def one_of(self) -> frozenset[type]:
         """Which of For and Block it takes by itself, not in a list."""
         return frozenset(t for t in members(self.type) if t in (For, Block))

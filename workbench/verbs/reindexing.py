@@ -225,7 +225,7 @@ def _check_cells(
             hint="there is nothing to lay out by iterators",
         )
     for index, size in zip(indices, target.shape, strict=True):
-        if not (arith.prove(index >= 0, ends) and arith.prove(index < size, ends)):
+        if not arith.is_index(index, size, ends):
             raise site.refuse(
                 f"some iterations touch no cell of {target.name}",
                 detail="a condition inside the block keeps them out; the copy would not",

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from workbench import ir
 from workbench.ir import Expr, binary
 from workbench.te import functions
-from workbench.te.tensor import Tensor, TensorLoad, compute
-
-
-def elementwise(x: Tensor, function: Callable[[TensorLoad], Expr]) -> Tensor:
-    """The tensor of `function` of each element of `x`."""
-    return compute(x.shape, lambda *at: function(x[at]), tag="elemwise")
+from workbench.te.tensor import Tensor, compute, elementwise
 
 
 def identity(x: Tensor) -> Tensor:
@@ -45,7 +39,7 @@ def negative(x: Tensor) -> Tensor:
 
 def cast(x: Tensor, dtype: str) -> Tensor:
     """`x` converted to `dtype`."""
-    return elementwise(x, lambda e: ir.cast(dtype, e))
+    return x.astype(dtype)
 
 
 def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:

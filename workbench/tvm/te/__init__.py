@@ -5,7 +5,8 @@ from workbench.te import *  # noqa: F403
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.te import schedule
 from workbench.tvm.te.axes import IterVar, thread_axis
-from workbench.tvm.te.stages import Schedule, Stage, create_schedule
+from workbench.tvm.te.schedule import Schedule, create_schedule
+from workbench.tvm.te.stages import Stage
 
 __all__ = [  # noqa: PLE0604
     *_expressions.__all__,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from workbench.ir import Block, BlockRealize, Buffer, Const, For, Stmt, Var, children
 from workbench.ir.places import places
@@ -21,16 +20,13 @@ from workbench.te import Tensor, create_prim_func
 from workbench.te.create_prim_func import block_names, in_blocks
 from workbench.te.tensor import operations
 from workbench.tvm.te.axes import Loop
-
-if TYPE_CHECKING:
-    from workbench.tvm.te import stages
-    from workbench.tvm.te.stages import Body, Call, Stage
+from workbench.tvm.te.stages import Body, Call, Stage, Stages
 
 _MOST_UNROLLED_LOOPS = 8  # in each other: TVM's auto_max_depth
 
 
-def apply(declared: stages.Schedule, args: Sequence[Tensor], name: str) -> Schedule:
-    """See `stages.Schedule.applied`."""
+def apply(declared: Stages, args: Sequence[Tensor], name: str) -> Schedule:
+    """See `Schedule.applied` of stages."""
     given = {tensor.op for tensor in args}
     for op in declared.outputs:
         if op not in given:
@@ -52,9 +48,7 @@ def apply(declared: stages.Schedule, args: Sequence[Tensor], name: str) -> Sched
 class _Applied:
     """One schedule of stages on its way into steps."""
 
-    def __init__(
-        self, declared: stages.Schedule, args: Sequence[Tensor], schedule: Schedule
-    ) -> None:
+    def __init__(self, declared: Stages, args: Sequence[Tensor], schedule: Schedule) -> None:
         self.schedule = schedule
         self.stages, self.updates = declared.stages, declared.updates
         self.blocks: dict[Body, BlockHandle] = {}
@@ -82,7 +76,7 @@ class _Applied:
 
     # --- what stands where -----------------------------------------------------------------------
 
-    def _find_blocks(self, declared: stages.Schedule, args: Sequence[Tensor]) -> None:
+    def _find_blocks(self, declared: Stages, args: Sequence[Tensor]) -> None:
         """The block of each body of the graph; its copies come later."""
         names = block_names([op for op in operations(args) if op.body])
         for op, body in declared.bodies.items():

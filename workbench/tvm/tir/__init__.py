@@ -56,6 +56,7 @@ from workbench.te import select as Select
 from workbench.tvm.driver import build
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.tir import schedule
+from workbench.tvm.tir.buffers import decl_buffer
 
 __all__ = [
     "Buffer",
@@ -82,6 +83,7 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "decl_buffer",
     "erf",
     "exp",
     "exp10",

@@ -136,7 +136,7 @@ def _check_looked_up(site: Site[Block], there: Site[Block]) -> None:
         if not isinstance(load, BufferLoad):
             continue
         for index, size in zip(load.indices, load.buffer.shape, strict=True):
-            if not (arith.prove(index >= 0, dom) and arith.prove(index < size, dom)):
+            if not arith.is_index(index, size, dom):
                 raise site.refuse(
                     f"what is in {load.buffer.name} says where it runs, and there it may be read "
                     "beyond its cells",

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise, permutations
 
-from workbench.access.iterations import apart, between
-from workbench.access.meet import Lags
+from workbench.access.iterations import apart, in_order
 from workbench.access.units import Unit, units
 from workbench.arith import Bounds
 from workbench.diag import Refusal
@@ -193,7 +192,7 @@ def _check_order(
     _check_no_bare_statement(site, chains)
     groups = [site.places.blocks_under(chain[-1]) for chain in chains]
 
-    def in_order(one: BlockRealize, other: BlockRealize, buffer: Buffer) -> bool:
+    def kept(one: BlockRealize, other: BlockRealize, buffer: Buffer) -> bool:
         return _in_order(changed, new, one.block, other.block, buffer)
 
     for k, group in enumerate(groups):
@@ -205,7 +204,7 @@ def _check_order(
                 both = [
                     b
                     for b in declared_writes(realize.block)
-                    if b in declared_writes(other.block) and not in_order(realize, other, b)
+                    if b in declared_writes(other.block) and not kept(realize, other, b)
                 ]
                 if both:
                     raise site.refuse(
@@ -217,7 +216,7 @@ def _check_order(
                         hint="let one of the two write another buffer",
                     )
             for buffer in declared_reads(realize.block):
-                late = [one for one, two in pairs if not in_order(one, two, buffer)]
+                late = [one for one, two in pairs if not kept(one, two, buffer)]
                 if late:
                     check_fed(site, site.after(changed, realize.block.id), only=buffer)
                 for maker in late:
@@ -253,10 +252,8 @@ def _in_order(
         if first is None or second is None:
             return False
         for mine, theirs in (("write", "read"), ("read", "write"), ("write", "write")):
-            if buffer in getattr(first, f"{mine}s") and buffer in getattr(second, f"{theirs}s"):
-                turns = between(loop, (first, mine), (second, theirs), buffer, dom)
-                if not isinstance(turns, Lags) or max(turns.lags, default=0) > 0:
-                    return False
+            if not in_order(loop, (first, mine), (second, theirs), buffer, dom):
+                return False
     return True
 
 

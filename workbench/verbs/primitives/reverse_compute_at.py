@@ -175,7 +175,7 @@ def _check_reads_inside(site: Site[Block], makers: list[BlockRealize]) -> None:
 def _may_be_outside(index: Expr, size: Size, dom: Bounds) -> bool:
     """Whether it is known how far `index` goes, and that is beyond a dimension."""
     if isinstance(size, Expr):
-        return not (arith.prove(index >= 0, dom) and arith.prove(index < size, dom))
+        return not arith.is_index(index, size, dom)
     ends = arith.bounds(index, dom)
     return ends is not None and (ends[0] < 0 or ends[1] >= size)
 

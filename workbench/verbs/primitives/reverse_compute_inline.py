@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.access.cover import made_there
 from workbench.access.units import same_cell, writes_apart
-from workbench.arith import bounds, conjuncts, equal, joined, prove, simplify
+from workbench.arith import conjuncts, equal, is_index, joined, simplify
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -230,14 +230,8 @@ def _check_reached(
     """
     buffer = made.buffer
     dom = domain(site.node)
-    ends = [bounds(index, dom) for index in cell]
-    sides = zip(cell, ends, buffer.shape, strict=True)
-    inside = all(
-        prove(index >= 0, dom) and prove(index < n, dom)
-        if isinstance(n, Expr)
-        else e and e[0] >= 0 and e[1] < n
-        for index, e, n in sides
-    )
+    sides = zip(cell, buffer.shape, strict=True)
+    inside = all(is_index(index, size, dom) for index, size in sides)
     holder = site.scope.block.body
     if reads_always(site, buffer) or (
         inside and makes_all(site.places, holder, [feeder], site.realize, buffer, chosen=False)

@@ -13,7 +13,7 @@ from workbench.diag import Fail
 from workbench.insight import Counts, Kind
 from workbench.ir import Kernel, PrimFunc, dtypes
 from workbench.runtime import Built
-from workbench.runtime.build import REFUSED
+from workbench.runtime.building import REFUSED
 from workbench.widgets.page.memo import build, is_known, memo
 from workbench.widgets.page.question import MARK
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from workbench.codegen import LANGUAGES
 from workbench.ir import BlockId, BlockRealize, Buffer, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import Places, places
+from workbench.lower.keep_values import kept_name
 from workbench.schedule.find import has_own_name, loop_name
 from workbench.script.memory import size_text
 from workbench.script.writer import string
@@ -62,7 +63,8 @@ def names_of(func: PrimFunc, keys: Keys) -> Names:
 
     for buffer in buffers_of(func):
         shape = " × ".join(map(size_text, buffer.shape))
-        note(buffer, "buffer", buffer.name, f"buffer {buffer.name} ({buffer.scope}, {shape})")
+        label = f"buffer {buffer.name} ({buffer.scope}, {shape})"
+        note(buffer, "buffer", buffer.name, label, kept_name(buffer))
     for node in walk(func.root.body):
         if isinstance(node, For):
             note(node.loop_var, "loop", node.loop_var.name, loop_label(node), *_axes(node))

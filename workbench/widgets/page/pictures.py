@@ -45,7 +45,7 @@ def pipelines_of(func: PrimFunc) -> Pipelines:
             return insight.pipelines(func)
         with suppress(Fail):
             return insight.pipelines(func, build(func).lowered)
-        return insight.pipelines(func, draw.lowered_of(func))  # async copies need another GPU
+        return insight.pipelines(func, insight.lowered_of(func))  # async copies need another GPU
 
     return memo(func, "pipelines", make)
 

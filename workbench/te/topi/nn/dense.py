@@ -5,8 +5,8 @@ from __future__ import annotations
 from workbench import ir
 from workbench.ir import Expr
 from workbench.te.reduce import sum
-from workbench.te.tensor import Axis, Tensor, compute, reduce_axis
-from workbench.te.topi.broadcast import add, broadcast_shape
+from workbench.te.tensor import Axis, Tensor, broadcast_shape, compute, reduce_axis
+from workbench.te.topi.broadcast import add
 from workbench.te.topi.elementwise import cast
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from workbench.ir import binary
 from workbench.te.functions import select
-from workbench.te.tensor import Tensor
-from workbench.te.topi.elementwise import elementwise
+from workbench.te.tensor import Tensor, elementwise
 
 
 def relu(x: Tensor) -> Tensor:

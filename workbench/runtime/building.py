@@ -1,4 +1,7 @@
-"""build: a scheduled program becomes kernels that can be read, run and timed."""
+"""build: a scheduled program becomes kernels that can be read, run and timed.
+
+The file is not called so: a package that loads names late would have the module for the function.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from workbench.check import Finding
 from workbench.diag import Fail, Refusal
 from workbench.ir import BlockRealize, For, IRModule, Kernel, Node, PrimFunc, SymbolicFunc, walk
 from workbench.lower import Fault, Lowered, findings, lower, open_blocks, with_fault
+from workbench.lower.shared_memory import refuse_too_large
 from workbench.runtime.built import Built
 from workbench.runtime.compiler import compiler
 from workbench.schedule import ScheduleError, ScheduleWarning
@@ -99,6 +103,8 @@ def rebuild(built: Built, target: str | Target) -> Built:
         return build(func, gpu)  # lowering asks a target nothing else
     try:
         _passed(check.check_limits(built.lowered.func, gpu))
+        for kernel in built.kernels:
+            refuse_too_large(kernel, gpu)
         source = codegen.source(built.kernels, gpu)
     except Refusal as refusal:
         raise _refused(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None

@@ -1,0 +1,124 @@
+"""What the turns of a pipeline must keep: copies of what is handed on, and who comes first.
+
+`access/pipelines.py` says what statements need of each other; here is what is refused for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from itertools import product
+
+from workbench.access.meet import Meets
+from workbench.access.pipelines import Need, Needs, Pipeline
+from workbench.check.pipeline_of import MOST, as_step, asked_copies, name_of, nodes_of, wrong
+from workbench.diag import Refusal
+from workbench.ir import Buffer
+
+
+def copies_of(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
+    """How many copies there are of each buffer; of those that are `doubled` two at least.
+
+    Raises Refusal for a number that its notes ask for and that can't be.
+    """
+    loop = needs.pipeline.loop
+    wanted = asked_copies(loop)
+    counts: dict[Buffer, int] = {}
+    for buffer in dict.fromkeys(buffer for found in needs.found for buffer in found):
+        users = sum(buffer in found for found in needs.found)
+        count = max(needs.copies(buffer), 2 if buffer in doubled and users > 1 else 1)
+        given = wanted.pop(buffer.name, None)
+        if given is not None:
+            count = _given(needs, buffer, given)
+        if count > 1 and not needs.may_copy(buffer):
+            if given is not None:
+                raise wrong(
+                    loop,
+                    f"each iteration would have a copy of {buffer.name}, and may read what "
+                    "another one wrote",
+                    f"let each iteration write all that it reads of {buffer.name}, or leave out "
+                    "its copies",
+                )
+            count = 1
+        counts[buffer] = count
+    if wanted:
+        names = ", ".join(buffer.name for buffer in counts if buffer in needs.private)
+        raise wrong(loop, f"nothing in it uses {next(iter(wanted))}", f"copies are of: {names}")
+    return counts
+
+
+def _given(needs: Needs, buffer: Buffer, given: object) -> int:
+    least = needs.least_copies(buffer)
+    if type(given) is not int or not least <= given <= MOST:
+        raise wrong(
+            needs.pipeline.loop,
+            f"{buffer.name} can have {least} to {MOST} copies, not {given}",
+            f'copies={{"{buffer.name}": {least}}}, or leave it out',
+            detail="with fewer, an iteration would write what one before it still reads",
+        )
+    return given
+
+
+def refuse_broken(needs: Needs, counts: Mapping[Buffer, int]) -> None:
+    """Refuse a pipeline whose turns, with so many copies, do not keep what is needed."""
+    for need in needs.broken(counts):
+        raise _refused(needs, need, counts)
+
+
+def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
+    pipeline, var, answer = needs.pipeline, needs.pipeline.loop.loop_var, needs.meet(need)
+    low, at = needs.fed.known.get(var, (0, 0))[0], f"a cell of {need.buffer.name}"
+    if isinstance(answer, Meets):
+        low, at = answer.first.env.get(var, low), answer.first.text
+    used = need.first, need.then
+    names = [name_of(pipeline.stmts[k]) for k in used]
+    if names[0] == names[1]:
+        names = [f"{name} ({k})" for name, k in zip(names, used, strict=True)]
+    turns = low + pipeline.stages[need.first], low + need.lag + pipeline.stages[need.then]
+    when = f"in turn {turns[1]}" if turns[0] != turns[1] else "earlier in that turn"
+    one = f"; {need.buffer.name} has one copy, since an iteration may read what another one wrote"
+    alone = needs.copies(need.buffer) > counts[need.buffer]
+    return wrong(
+        pipeline.loop,
+        f"`{names[1]}` would be at {at} before `{names[0]}` is",
+        _repaired(needs, counts),
+        *(place for k in used for place in nodes_of(pipeline.stmts[k])),
+        detail=f"`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and `{names[1]}` "
+        f"of {var.name}={low + need.lag} {when}" + (one if alone else ""),
+    )
+
+
+def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> str:
+    """What to change, as little as can be, so that the turns keep all that is needed."""
+    pipeline = needs.pipeline
+    free = {buffer: 2 for buffer in counts if needs.may_copy(buffer)}
+    every = list(needs.all(free, lambda *need: True))
+    last = pipeline.depth
+    ways = product(range(last + 1), repeat=len(pipeline.stages)) if len(pipeline.stages) < 7 else ()
+
+    def change(stages: tuple[int, ...]) -> int:
+        return sum(abs(a - b) for a, b in zip(stages, pipeline.stages, strict=True))
+
+    for stages in sorted(ways, key=change):
+        for order in (pipeline.order, _ordered(replace(pipeline, stages=stages), every)):
+            made = replace(pipeline, stages=stages, order=order)
+            if all(made.before(*need[:3]) for need in every):
+                given = f"stages={list(stages)}, order={list(order)}"
+                return as_step(pipeline.loop, given)
+    return "leave all statements in one stage, in the order of the program"
+
+
+def _ordered(pipeline: Pipeline, every: Collection[Need]) -> tuple[int, ...]:
+    """An order of these stages that keeps what is needed within a turn, as near as it can be."""
+    left = sorted(range(len(pipeline.order)), key=lambda k: pipeline.order[k])
+    waits = {
+        (need.then, need.first)
+        for need in every
+        if pipeline.stages[need.first] == pipeline.stages[need.then] + need.lag
+    }
+    done: list[int] = []
+    while left:
+        free = [k for k in left if not any((k, other) in waits for other in left)]
+        done.append((free or left)[0])
+        left.remove(done[-1])
+    return tuple(done.index(k) for k in range(len(done)))

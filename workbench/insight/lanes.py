@@ -1,0 +1,102 @@
+"""lanes: a buffer and its copies on the way to the threads, and what moves between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from workbench.insight.memory import At, BufferUse, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Data on its way in a lane, between two of its buffers or a buffer and where it is used.
+
+    `far` and `near` number the buffers of the lane from the device on; what is used comes after
+    the last. `load` is data on its way to a thread. `reuse` is loads of a cell by one owner, 0.0
+    of stores. `before` are the bytes of the step before, None where they are the same. `at` is the
+    loop in whose turns a copy is filled, or written back; None of what is used.
+    """
+
+    buffer: str
+    stages: str
+    far: int
+    near: int
+    load: bool
+    bytes: int
+    reuse: float
+    before: int | None
+    at: At | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A buffer with its copies nearer to the threads, and at which level each lies."""
+
+    uses: tuple[BufferUse, ...]
+    levels: tuple[int, ...]
+    bands: tuple[Band, ...]
+
+
+def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:
+    """The buffers that are copies of each other, together, and what moves in each lane."""
+    uses = {use.buffer: use for level in memory.levels for use in level.buffers}
+    depth = {use.buffer: k for k, level in enumerate(memory.levels) for use in level.buffers}
+    lanes = []
+    for names in memory.lanes:
+        copies = tuple(uses[name] for name in names)
+        bands = tuple(_bands(memory, copies, before))
+        lanes.append(Lane(copies, tuple(depth[name] for name in names), bands))
+    return lanes
+
+
+def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> Iterator[Band]:
+    """What is moved from copy to copy, then what is used of each and stored to it otherwise."""
+    loads = {use.buffer: use.load_bytes for use in uses}
+    stores = {use.buffer: use.store_bytes for use in uses}
+    old = _changes(uses, before)
+    for (far, outer), inner in zip(enumerate(uses), uses[1:], strict=False):
+        for source, target in ((outer, inner), (inner, outer)):
+            ends = (source.buffer, target.buffer)
+            flows = [f for f in memory.flows if f.copies and (f.source, f.target) == ends]
+            if not flows:
+                continue
+            load = source is outer
+            loads[source.buffer] -= sum(flow.bytes for flow in flows)
+            stores[target.buffer] -= sum(flow.stored for flow in flows)
+            yield Band(
+                outer.buffer,
+                ", ".join(flow.stage for flow in flows),
+                far,
+                far + 1,
+                load,
+                sum(flow.bytes if load else flow.stored for flow in flows),
+                flows[0].reuse if load else 0.0,
+                old.pop((outer.buffer, load), None),
+                flows[0].at if len({flow.at for flow in flows}) == 1 else None,
+            )
+    for far, use in enumerate(uses):
+        for load, size in ((True, loads[use.buffer]), (False, stores[use.buffer])):
+            if size > 0:
+                stages = dict.fromkeys(
+                    flow.stage
+                    for flow in memory.flows
+                    if not flow.copies and use.buffer == (flow.source if load else flow.target)
+                )
+                reuse, was = use.used if load else 0.0, old.pop((use.buffer, load), None)
+                yield Band(use.buffer, ", ".join(stages), far, len(uses), load, size, reuse, was)
+
+
+def _changes(uses: Sequence[BufferUse], before: Memory | None) -> dict[tuple[str, bool], int]:
+    """The bytes loaded (True) and stored of each buffer before, where these were others."""
+    then = {u.buffer: u for level in (before.levels if before else ()) for u in level.buffers}
+    return {
+        (use.buffer, load): old
+        for use in uses
+        if (was := then.get(use.buffer)) is not None
+        for load, old, new in (
+            (True, was.load_bytes, use.load_bytes),
+            (False, was.store_bytes, use.store_bytes),
+        )
+        if old not in (0, new)
+    }
