@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,11 +23,17 @@ NOTE = "double_buffer_scope"
 
 def tiled(depth: int = 8, *noted: str, size: int = 64) -> wb.Schedule:
     """The tutorial's shared-memory matmul, with two copies of the arrays of `noted` blocks."""
-    sch = wb.Schedule(parsed(MATMUL.replace("64", str(size))))
-    block_matmul(sch, sch.get_block("C"), True, local=4, threads=4, depth=depth)
+    sch = wb.Schedule(_tiled(depth, size))
     for block in noted:
         sch.annotate(block, NOTE, 0)
     return sch
+
+
+@cache
+def _tiled(depth: int, size: int) -> PrimFunc:
+    sch = wb.Schedule(parsed(MATMUL.replace("64", str(size))))
+    block_matmul(sch, sch.get_block("C"), True, local=4, threads=4, depth=depth)
+    return sch.func
 
 
 def barriers(lowered: Lowered) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -140,6 +142,11 @@ def test_a_matmul_fetches_through_registers(
 
 def prefetching(size: int) -> wb.Schedule:
     """The tutorial's matmul, of which each tile goes through registers into shared memory."""
+    return wb.Schedule(_prefetching(size))
+
+
+@cache
+def _prefetching(size: int) -> PrimFunc:
     sch = tiled(4, size=size)
     for name in ("A_shared", "B_shared"):
         held = sch.cache_read(name, 0, "local")
@@ -147,7 +154,7 @@ def prefetching(size: int) -> wb.Schedule:
         fused = sch.fuse(*sch.get_loops(held)[-2:])
         _, thread, _ = sch.split(fused, [None, 16, 4])
         sch.bind(thread, "threadIdx.x")
-    return sch
+    return sch.func
 
 
 @pytest.mark.parametrize(

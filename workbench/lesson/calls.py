@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -41,7 +42,7 @@ class Programs:
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
-        self._start = self.read(START) if entry.has(START) else None
+        self._start = cache(self.read(START)) if entry.has(START) else None
 
     def read(self, key: str) -> Callable[[], Any]:
         """What makes the program under `key`."""

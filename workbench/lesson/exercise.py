@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
@@ -219,9 +220,12 @@ def exercise(name: str, variant: int = 1) -> Exercise:
             f"Can't find variant {value_text(variant)} of {name!r}: there are {len(variants)}",
             hint=f"ask for 1 to {len(variants)}",
         )
-    made = variants[variant - 1](name if variant == 1 else f"{name} {variant}")
-    assert isinstance(made, Exercise)
-    return made
+    return _made(variants[variant - 1], name if variant == 1 else f"{name} {variant}")
+
+
+@cache  # what is found out about its program serves the next check
+def _made(make: Callable[[str], Exercise], key: str) -> Exercise:
+    return make(key)
 
 
 def variants(name: str) -> int:

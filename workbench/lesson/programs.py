@@ -9,7 +9,7 @@ from operator import add
 from typing import Literal, TypeAlias
 
 from workbench import script, te
-from workbench.ir import Expr, For, Node, PrimFunc, rewrite
+from workbench.ir import Expr, For, Node, PrimFunc, once, rewrite
 from workbench.schedule import BlockHandle, Schedule
 
 
@@ -134,6 +134,7 @@ def one_each(func: PrimFunc) -> PrimFunc:
     return sch.func
 
 
+@once  # of one start, several programs begin alike
 def tiled(
     func: PrimFunc,
     tile: tuple[int, int],
@@ -201,13 +202,24 @@ def prefetched(
     Where `stages` are given, the loop over tiles is a pipeline of its five statements: A into
     registers, A on into shared memory, B, B on, and the work.
     """
+    held = _through_registers(func, tile, threads, depth)
+    if not stages:
+        return held
+    sch = Schedule(held)
+    sch.pipeline("k_0", [*stages], [*order] or None, copies)
+    return sch.func
+
+
+@once
+def _through_registers(
+    func: PrimFunc, tile: tuple[int, int], threads: tuple[int, int], depth: int
+) -> PrimFunc:
+    """Tiles that threads fetch together, each from registers on into shared memory."""
     sch = Schedule(tiled(func, tile, threads, depth, copies="together"))
     for name in ("A_shared", "B_shared"):
         held = sch.cache_read(name, 0, "local")
         sch.compute_at(held, "k_0")
         _together(sch, held, threads[0] * threads[1])
-    if stages:
-        sch.pipeline("k_0", [*stages], [*order] or None, copies)
     return sch.func
 
 
