@@ -76,7 +76,7 @@ class Broken:
 class Mending:
     """An exercise on broken kernels, by name. Printed, it is its task and what to write.
 
-    >>> print(lesson.mending("three_kernels").task.partition(".")[0])
+    >>> print(lesson.mending("three_kernels").task.partition(":")[0])
     Each of these kernels had one thing taken away
     """
 
