@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.access.pipelines import Pipeline, is_pipeline, statements
+from workbench.access.pipelines import Pipeline, statements
 from workbench.arith import bounds, loop_bounds
 from workbench.check.pipelines import Injected, written_out
 from workbench.diag import Fail, Refusal
@@ -23,6 +23,7 @@ from workbench.ir import (
     PrimFunc,
     SeqStmt,
     Stmt,
+    Var,
     refuse_sizes,
     walk,
 )
@@ -53,7 +54,8 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     known = loop_bounds([node for node in walk(func.body) if isinstance(node, For)])
     names: dict[int, str] = {}
     found = []
-    for pipeline, made in _made(func):
+    every = _made(func)
+    for pipeline, made in every:
         loop, ends = pipeline.loop, bounds(pipeline.loop.extent, known)
         if ends is None:
             name = loop.loop_var.name
@@ -65,7 +67,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
             ways = ("{} prologue", "{}", "{} epilogue")
             parts = zip(made.stmt.stmts, ways, strict=True)
             names |= {id(stmt): way.format(loop.loop_var.name) for stmt, way in parts}
-    loops, plain = tuple(reversed(found)), _plain(func)
+    loops, plain = tuple(reversed(found)), _plain(func, {p.loop.loop_var for p, _ in every})
     return Pipelines(loops, plain, caption_of(loops, plain), table_of(loops, plain))
 
 
@@ -219,11 +221,11 @@ def _loads(stmt: Stmt, buffer: Buffer) -> bool:
     return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(stmt))
 
 
-def _plain(func: PrimFunc) -> dict[str, tuple[str, ...]]:
+def _plain(func: PrimFunc, piped: Collection[Var]) -> dict[str, tuple[str, ...]]:
     """The serial loops that run several statements in a turn, with what these are, by name."""
     found = {}
     for loop in (node for node in walk(func.body) if isinstance(node, For)):
         stmts = statements(loop)
-        if loop.kind == "serial" and len(stmts) > 1 and not is_pipeline(loop):
+        if loop.kind == "serial" and len(stmts) > 1 and loop.loop_var not in piped:
             found[loop.loop_var.name] = tuple(_blocks(stmt)[-1] for stmt in stmts)
     return found
