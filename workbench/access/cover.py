@@ -253,9 +253,9 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
             same[var] = theirs.pop(0) + ends[0]
         else:
             return False
-    number = arith.Simplifier(dom).number
-    held = [arith.simplify(one, dom) for guard in use.guards for one in arith.conjuncts(guard)]
-    known = {number(one) for one in held}
+    known = Simplifier(dom)
+    simple = known.simplify
+    held = {known.number(simple(one)) for guard in use.guards for one in arith.conjuncts(guard)}
     try:
         asked = [substitute(one, same) for guard in made.guards for one in arith.conjuncts(guard)]
         for index, at in zip(made.indices, use.indices, strict=True):
@@ -264,8 +264,8 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
         return False
     smaller = all(n <= m for m, n in zip(made.sizes, use.sizes, strict=True))
     return smaller and all(
-        not arith.reads_memory(one) and (arith.prove(one, dom) or number(one) in known)
-        for one in (arith.simplify(goal, dom) for goal in asked)
+        not arith.reads_memory(one) and (arith.proved(one, known) or known.number(one) in held)
+        for one in map(simple, asked)
     )
 
 
