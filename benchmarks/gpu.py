@@ -113,6 +113,7 @@ def report(results: Results) -> str:
     keep = (
         "cuBLAS",
         "beside TVM",
+        "values kept",
         "beside cuBLAS",
         "asynchronous copies",
         "convolution beside TVM",
@@ -171,6 +172,7 @@ def main(*asked: str) -> int:
         "vendor": vendor.vendor_times,
         "cuBLAS": lambda: large_matmuls.cublas(runs),
         "beside TVM": large_matmuls.beside_tvm,
+        "values kept": large_matmuls.values_kept,
         "beside cuBLAS": large_matmuls.beside_cublas,
         "matrix multiply": lambda: large_matmuls.run_matmuls(results, runs),
         "tile sizes": lambda: large_matmuls.run_grid(results, runs),

@@ -9,8 +9,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
 from tests.browser.plain import Plain
-from tests.browser.test_lab import shoot
+from tests.browser.test_lab import inside, menu_at, shoot
 from tests.browser.test_places import opened
+from tests.lower.test_double_buffers import tiled
 from tests.lower.test_pipelines import prefetching
 from tests.support.every import some
 
@@ -66,7 +67,8 @@ def test_a_cell_lights_up_its_iteration_and_its_statement(browser: Browser, save
     text = "A_shared of k_0 = 1, in turn 2: writes A_shared, reads A_local (copy 1 of 2)"
     expect(told).to_have_text(f"{text}; 2 in the step before")
     lines = page.locator(".wb-program .wb-lit").filter(visible=True)
-    assert set(lines.all_inner_texts()) == {"A_shared"}, "in CUDA, the buffer that it writes"
+    kept = {"A_shared", "A_shared_kept"}
+    assert set(lines.all_inner_texts()) == kept, "in CUDA, the buffer that it writes"
     shoot(page, "pipeline-pointed")
     page.mouse.move(0, 0)
     expect(page.locator("g[data-with]")).to_have_count(0)
@@ -82,6 +84,26 @@ def test_a_click_on_a_cell_opens_the_menu_of_its_block(plain: Plain):
     lab.locator('g[data-statement="A_shared"][data-iteration="k_0 = 1"]').click()
     expect(lab.locator(".wb-menu h4")).to_contain_text("block A_shared")
     shoot(plain.page, "pipeline-menu")
+
+
+def test_a_proposal_says_what_it_costs_and_fills_the_form(plain: Plain):
+    """Bytes of shared memory against barriers a turn; one that is asynchronous names a GPU."""
+    lab = plain.open([wb.lab(tiled(8), actions=["pipeline"], panes=["CUDA"])]).locator(".wb-lab")
+    menu_at(lab, "loop k_0")
+    ways = lab.locator(".wb-way")
+    expect(ways).to_have_count(3)
+    expect(ways.first).to_contain_text("2,048 bytes of shared memory, 1 barrier a turn")
+    expect(ways.last).to_contain_text("on GPUs from sm_80 on")
+    assert all(inside(lab.locator(".wb-menu"), way) for way in ways.all())
+    shoot(plain.page, "pipeline-proposals")
+    ways.last.click()
+    expect(lab.get_by_label("async_stages", exact=True)).to_have_value("[0]")
+    call = 'sch.pipeline("k_0", stages=[0, 0, 2], async_stages=[0])'
+    expect(lab.locator(".wb-call")).to_have_text(call)
+    ways.first.click()
+    expect(lab.locator(".wb-call")).to_have_text('sch.pipeline("k_0", stages=[0, 0, 1])')
+    lab.locator("button[type=submit]").click()
+    expect(lab.locator(".wb-program")).to_contain_text("software_pipeline_stage")
 
 
 def test_without_one_the_pane_says_how_to_get_there(browser: Browser, tmp_path: Path):

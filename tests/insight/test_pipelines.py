@@ -65,6 +65,14 @@ def value(e: Expr, at: Mapping[Var, int]) -> int | None:
     return found.value if isinstance(found, Const) else None
 
 
+def test_a_double_buffer_is_told_as_the_pipeline_that_it_makes():
+    sch = wb.Schedule(reversed_rows("{}"))
+    sch.annotate("S", "double_buffer_scope", 0)
+    same = reversed_rows(noted([0, 1]))
+    assert pipelined(sch.func, lower(sch.func, CUDA)) == pipelined(same, lower(same, CUDA))
+    assert not insight.pipelines(sch.func).plain
+
+
 @pytest.mark.parametrize("seed", seeds(20))
 def test_random_pipelines_run_as_they_are_told(seed: int):
     """Each statement begins with a store to O[its number, its iteration], and no other is like it.

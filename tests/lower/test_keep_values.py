@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 
@@ -14,17 +15,28 @@ import workbench as wb
 from tests.support.cases import seeds
 from tests.support.cpp import Executable, compile_cpp
 from tests.support.gpu_programs import blocked_matmul, parsed
-from tests.support.random_kernels import random_kernel
+from tests.support.random_kernels import Maker
 from workbench import codegen, emulate, insight, script, target
 from workbench.ir import (
     CP_ASYNC,
+    THREAD_AXES,
     Barrier,
+    Buffer,
+    BufferLoad,
     BufferStore,
     Call,
+    Expr,
     For,
+    IfThenElse,
     Kernel,
     Node,
+    Stmt,
+    Var,
+    binary,
+    const,
+    flat_index,
     rewrite,
+    seq,
     walk,
 )
 from workbench.lower import Lowered, lower
@@ -373,36 +385,82 @@ def test_what_is_kept_has_a_name_of_its_own():
 # --- random kernels ------------------------------------------------------------------------------
 
 
+class Nests(Maker):
+    """Right kernels of nests of loops, most of them unrolled; some of these tell a cell.
+
+    All threads load from A and S. Each stores to its own four cells of C, and loads them.
+    """
+
+    def __init__(self, rng: random.Random) -> None:
+        super().__init__(rng)
+        self.inputs = [Buffer("A", (64,)), Buffer("N", (8,), "int32")]
+
+    def kernel(self) -> Kernel:
+        params, allocs = (*self.inputs, self.outputs[0]), (*self.shared, *self.local)
+        filled: list[Stmt] = []
+        while not filled:
+            filled = self.filled()
+        body = seq(*filled, Barrier(), self.statement(3), self.statement(3))
+        return Kernel("k", params, allocs, (), tuple(self.axes), self.grid, self.block, body)
+
+    def statement(self, depth: int) -> Stmt:
+        if not depth:
+            return self.store()
+        if self.rng.random() < 0.1:
+            return IfThenElse(self.condition(), self.statement(depth - 1))
+        var, extent = Var(f"i{len(self.free)}"), self.rng.choice([1, 2, 2, 3])
+        self.free.append((var, extent))
+        body = seq(*(self.statement(depth - 1) for _ in range(self.rng.choice([1, 1, 2]))))
+        self.free.pop()
+        kind = "unrolled" if self.rng.random() < 0.8 else "serial"
+        return For(var, const(0, "int32"), const(extent, "int32"), kind, body)
+
+    def store(self) -> Stmt:
+        parts = [self.float(2), BufferLoad(self.outputs[0], (self.own(),))]
+        value = parts[0] if self.rng.random() < 0.7 else binary("+", *parts)
+        return BufferStore(self.outputs[0], value, (self.own(),))
+
+    def own(self) -> Expr:
+        sizes = dict(zip(THREAD_AXES, (*self.grid, *self.block), strict=True))
+        places = flat_index((v for _, v in self.axes), (sizes[a] for a, _ in self.axes), "int32")
+        return places * 4 + self.loops() % 4
+
+    def index(self, buffer: Buffer) -> Expr:
+        return self.loops() if buffer is self.inputs[0] else self.loops() % buffer.shape[0]
+
+
 @pytest.mark.fuzz
-def test_random_kernels_compute_the_same():
+@pytest.mark.parametrize("maker, times", [(Maker, 12), (Nests, 2)])
+def test_random_kernels_compute_the_same(maker: type[Maker], times: int):
     """Those that are right, with any of their loops unrolled, stay right."""
-    moved = 0
-    for seed in seeds(20):
-        rng = random.Random(seed)
-        kernel = unrolled(random_kernel(seed), rng)
-        kept = keep_values(kernel, CUDA)
-        if kept is kernel:
-            continue
-        given = [rng_array(p.shape, p.type, seed) for p in kernel.params]
-        after = [array.copy() for array in given]
-        try:
-            emulate.run([kernel], given)
-        except emulate.EmulationError:
-            continue
-        emulate.run([kept], after)
-        moved += 1
-        for one, other in zip(given, after, strict=True):
-            np.testing.assert_array_equal(one, other, script.show(kept))
-    assert moved > 10
+    kinds = Counter(random_case(maker, seed) for seed in seeds(times))
+    assert kinds["variables"] > 5
+    assert kinds["arrays"] > 5 or maker is Maker
 
 
-def unrolled(kernel: Kernel, rng: random.Random) -> Kernel:
-    def visit(node: Node) -> Node:
-        unrolls = isinstance(node, For) and rng.random() < 0.7
-        return replace(node, kind="unrolled") if unrolls else node
+def random_case(maker: type[Maker], seed: int) -> str:
+    """What is kept in kernel `seed`, of those that are right, once it is held against it."""
+    rng = random.Random(seed)
+    kernel = maker(rng).kernel()
+    if maker is Maker:
+        kernel = replace(kernel, body=rewrite(kernel.body, lambda node: unrolled(node, rng)))
+    kept = keep_values(kernel, CUDA)
+    if kept is kernel:
+        return "nothing"
+    numbers = np.random.default_rng(seed)
+    given = [numbers.integers(-8, 8, p.shape).astype(p.type) for p in kernel.params]
+    after = [array.copy() for array in given]
+    try:
+        emulate.run([kernel], given)
+    except emulate.EmulationError:
+        return "wrong as it is"
+    emulate.run([kept], after)
+    for one, other in zip(given, after, strict=True):
+        np.testing.assert_array_equal(one, other, script.show(kept))
+    new = kept.allocs[len(kernel.allocs) :]
+    return "arrays" if any(buffer.shape != (1,) for buffer in new) else "variables"
 
-    return replace(kernel, body=rewrite(kernel.body, visit))
 
-
-def rng_array(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(-8, 8, shape).astype(dtype)
+def unrolled(node: Node, rng: random.Random) -> Node:
+    unrolls = isinstance(node, For) and rng.random() < 0.7
+    return replace(node, kind="unrolled") if unrolls else node

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.lower.test_double_buffers import check_results, tiled
+from tests.lower.test_double_buffers import SIZED, check_results, tiled
 from tests.support.gpu_programs import parsed
 from workbench import target
 from workbench.check.pipelines import written_out
@@ -66,22 +66,6 @@ def test_how_many_turns_varies(stages: list[int], low: int | str, high: int | st
     func = reversed_rows(noted(stages), low, high, around="for j in range(5):")
     lowered = lower(func, CUDA)
     check_results(func, lowered)
-
-
-SIZED = """
-@T.prim_func
-def main(a: T.handle, b: T.handle):
-    n = T.int32()
-    A = T.match_buffer(a, (n, 32), "float32")
-    B = T.match_buffer(b, (n, 32), "float32")
-    S = T.alloc_buffer((32,), "float32", scope="shared")
-    for k in T.serial(n, annotations=NOTES):
-        for t in T.thread_binding(32, thread="threadIdx.x"):
-            with T.block("S"):
-                S[t] = A[k, t]
-        for t in T.thread_binding(32, thread="threadIdx.x"):
-            B[k, t] = S[31 - t] * T.float32(2)
-"""
 
 
 @pytest.mark.parametrize("stages", [[0, 1], [0, 3]])

@@ -76,6 +76,27 @@ def test_a_register_that_a_turn_names_by_itself_takes_all_turns():
     assert found.kind == "unrolled" and turns_written(found) is None
 
 
+IN_TURN = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((2, 8, 32), "float32")):
+    R = T.alloc_buffer((32, 4), scope="local")
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+        for j in range(4):
+            R[t, j] = T.float32(0)
+        for k in T.unroll(2):
+            for i in range(8):
+                R[t, i % 4] = A[i]
+                B[k, i, t] = R[t, (i + 1) % 4]
+"""
+
+
+def test_no_values_are_kept_that_only_a_part_of_the_turns_tells():
+    func = script.parse(IN_TURN)
+    assert isinstance(func, PrimFunc) and turns_written(loops(func)["i"]) == 4
+    source = wb.build(func).source
+    assert "_kept" not in source and "R[i % 4] = A[i];" in source
+
+
 def test_nvcc_keeps_copies_in_registers(nvcc: str, tmp_path: Path):
     path = tmp_path / "ahead.cu"
     path.write_text(wb.build(ahead(301, 2)).source)

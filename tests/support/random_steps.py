@@ -9,7 +9,7 @@ from typing import Any
 from tests.support.told import Loop, Named, Told
 from workbench.access.pipelines import statements
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc, Var, walk
+from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc, Var, stores, walk
 from workbench.verbs.primitive import REGISTRY, discover
 
 SCOPES = ("global", "shared", "local")
@@ -147,20 +147,31 @@ class Chooser:
         return None if at is None else Told(verb, (at,))
 
     def pipeline(self) -> Told | None:
-        """A loop over several statements, in stages that mostly follow each other."""
+        """A loop over several statements, in stages that mostly follow each other.
+
+        What fills shared memory is often in an asynchronous one.
+        """
         several = [
-            (Loop(name, k), len(statements(loop)))
+            (Loop(name, k), stmts)
             for name, loops in self.nests.items()
             for k, loop in enumerate(loops)
-            if len(statements(loop)) > 1
+            if len(stmts := statements(loop)) > 1
         ]
         if not several:
             return None
-        at, count = self.rng.choice(several)
+        at, stmts = self.rng.choice(several)
+        count = len(stmts)
         stages = [self.rng.choice((0, 0, 1, 1, 2)) for _ in range(count)]
         stages = sorted(stages) if self.rng.random() < 0.7 else stages
         order = self.rng.sample(range(count), count) if self.rng.random() < 0.3 else None
-        return Told("pipeline", (at,), (("stages", stages), ("order", order)))
+        shared = [
+            stage
+            for stage, stmt in zip(stages, stmts, strict=True)
+            if any(store.buffer.scope == "shared" for store in stores(stmt))
+        ]
+        apart = [self.rng.choice(shared)] if shared and self.rng.random() < 0.5 else None
+        way = (("stages", stages), ("order", order), ("async_stages", apart))
+        return Told("pipeline", (at,), way)
 
     def cache_read(self) -> Told:
         at = self.block()
@@ -382,6 +393,8 @@ class Chooser:
         return Told("set_scope", (self.block(), 0, self.rng.choice(SCOPES)))
 
     def annotate(self) -> Told | None:
+        if self.rng.random() < 0.3:
+            return Told("annotate", (self.block(), "double_buffer_scope", 0))
         at = self.loop() if self.rng.random() < 0.5 else self.block()
         note = self.rng.choice((16, "tile", 1, [1, "two"], {"tile": [1, 2], "by": "hand"}))
         return None if at is None else Told("annotate", (at, "note", note))
@@ -441,7 +454,8 @@ OFTEN = {
     "compute_inline": 2,
     "reverse_compute_inline": 6,
     "reverse_compute_at": 3,
-    "annotate": 2,
+    "annotate": 3,
+    "pipeline": 4,
     "unannotate": 5,
     "rfactor": 4,
     "merge": 10,

@@ -29,6 +29,7 @@ from workbench.access import (
     random_data,
     shuffled,
 )
+from workbench.access.pipelines import ASYNC
 from workbench.diag import Refusal
 from workbench.history.handles import Handle
 from workbench.ir import Block, For, PrimFunc, walk
@@ -153,7 +154,7 @@ class Walk:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", wb.ScheduleWarning)  # slow is not wrong
-                built = wb.build(self.sch, target="cuda")
+                built = wb.build(self.sch, target=gpu_for(self.sch.func))
         except wb.ScheduleError:
             return False
         meant = arrays(self.program, self.data)
@@ -214,6 +215,14 @@ class Walk:
     def wrong(self, kind: str, steps: Sequence[Told], cause: object) -> Wrong:
         return Wrong(f"{self.family} / {self.name} / {self.seed}: {kind}",
                      [*self.taken, *steps], self.sch.func, cause)  # fmt: skip
+
+
+def gpu_for(func: PrimFunc) -> str:
+    """A target that has what `func` asks for: asynchronous copies, or nothing that is new."""
+    notes = (
+        key for node in walk(func.body) if isinstance(node, For) for key, _ in node.annotations
+    )
+    return "nvidia/a100" if ASYNC in notes else "cuda"
 
 
 def unbound(func: PrimFunc) -> PrimFunc:

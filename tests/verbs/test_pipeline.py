@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from benchmarks.pipelines import verdict
+from tests.lower.test_double_buffers import tiled
 from tests.lower.test_pipelines import prefetching, reversed_rows
 from tests.support.cases import CASES
 from tests.support.pipelines import expanded
@@ -34,6 +35,16 @@ def test_fetch_ahead_is_offered_and_through_registers_in_one_copy_or_two():
     twice = {**behind, "copies": {"A_shared": 2, "B_shared": 2}}
     assert offered(prefetching(16), "k_0") == [ahead, behind, twice]
     assert offered(prefetching(16), "k_1") == []
+
+
+def test_plain_copies_are_offered_asynchronously_a_turn_ahead_or_two():
+    ways = [{"stages": [0, 0, n], "async_stages": [0]} for n in (1, 2)]
+    sch = tiled(8)
+    assert offered(sch, "k_0") == [{"stages": [0, 0, 1]}, *ways]
+    for way in ways:
+        taken = sch.fork()
+        taken.pipeline("k_0", **way)
+        wb.build(taken, target="nvidia/a100")
 
 
 def test_the_notes_are_tvms_and_a_second_pipeline_takes_their_place():
@@ -97,9 +108,10 @@ def test_the_order_of_turns_is_that_of_the_formula():
 
 
 @pytest.mark.fuzz
-def test_random_pipelines_do_what_their_loops_do():
-    told = [verdict(seed) for seed in range(5 * CASES)]
+@pytest.mark.parametrize("odd, least", [(False, 4), (True, 1)])
+def test_random_pipelines_do_what_their_loops_do(odd: bool, least: int):
+    told = [verdict(seed, odd) for seed in range(5 * CASES)]
     assert not any(text for _, text in told)
     found = [what for what, _ in told]
     differs, same = found.count("refused, and differs"), found.count("refused, and does not")
-    assert found.count("taken") > CASES and differs > 4 * same
+    assert found.count("taken") > CASES // 2 and differs > least * same

@@ -30,6 +30,7 @@ from typing import Any
 
 from workbench.access.units import same_cell
 from workbench.access.updates import reads, starts_of
+from workbench.arith import Simplifier
 from workbench.arith.content import content
 from workbench.ir import (
     BinOp,
@@ -206,11 +207,6 @@ def _holes(types: Sequence[str]) -> dict[Var, int]:
     return {lhs(k, dtype): k for k, dtype in enumerate(types)}
 
 
-def _number(numbers: dict[object, int], e: Node) -> int:
-    """The same for expressions that are the same."""
-    return numbers.setdefault(content(e, lambda part: _number(numbers, part)), len(numbers))
-
-
 # --- choices --------------------------------------------------------------------------------------
 
 
@@ -222,7 +218,7 @@ class _Choice:
         self.places = _holes(types)
         self.terms: dict[int, Expr] = {}
         self.sure: set[int] = set()  # the terms that are computed in any case
-        self.numbers: dict[object, int] = {}
+        self.known = Simplifier({})
 
     def value(self, e: Expr, k: int, sure: bool) -> Expr:
         """`e`, which is the value at `k` or what comes in for it, with `rhs` for the latter."""
@@ -245,7 +241,7 @@ class _Choice:
 
     def term(self, e: Expr, k: int, sure: bool) -> Expr:
         before = self.terms.setdefault(k, e)
-        if _number(self.numbers, before) != _number(self.numbers, e):
+        if self.known.number(before) != self.known.number(e):
             raise Unlike
         if sure:
             self.sure.add(k)
@@ -475,7 +471,7 @@ class _Bound:
         self.open = {rhs(k, dtype) for k, dtype in enumerate(types)}
         self.state = _holes(types).keys()
         self.values: dict[Var, Expr] = {}
-        self.numbers: dict[object, int] = {}
+        self.known = Simplifier({})
 
     def same(self, pattern: Node, e: Node) -> bool:
         """Whether `e` is `pattern` with something in the place of each `rhs`."""
@@ -483,10 +479,10 @@ class _Bound:
             if not isinstance(e, Expr) or self.state & set(free_vars(e)):
                 return False
             before = self.values.setdefault(pattern, e)
-            return _number(self.numbers, before) == _number(self.numbers, e)
+            return self.known.number(before) == self.known.number(e)
         below, others = children(pattern), children(e)
         if not below or len(below) != len(others):
-            return _number(self.numbers, pattern) == _number(self.numbers, e)
+            return self.known.number(pattern) == self.known.number(e)
         zeros = (content(node, lambda _: 0) for node in (pattern, e))
         label, other = zeros
         return label == other and all(map(self.same, below, others))
@@ -516,7 +512,7 @@ _X = Var("x", "float32")  # what comes in
 
 def _one_term(values: Sequence[Expr], state: Mapping[Var, int]) -> tuple[Expr, list[Expr]]:
     """The one thing that comes in, and `values` with `_X` in its place."""
-    numbers: dict[object, int] = {}
+    number = Simplifier({}).number
     found: list[Expr] = []
 
     def change(e: Expr) -> Expr:
@@ -528,7 +524,7 @@ def _one_term(values: Sequence[Expr], state: Mapping[Var, int]) -> tuple[Expr, l
         return _X
 
     changed = [change(value) for value in values]
-    if len({_number(numbers, e) for e in found}) != 1 or not dtypes.is_float(found[0].dtype):
+    if len({*map(number, found)}) != 1 or not dtypes.is_float(found[0].dtype):
         raise Unlike
     return found[0], changed
 

@@ -61,12 +61,15 @@ STAGE = "software_pipeline_stage"
 ORDER = "software_pipeline_order"
 ASYNC = "software_pipeline_async_stages"
 COPIES = "software_pipeline_copies"  # ours: how many copies of buffers, by name
-NOTES = (STAGE, ORDER, ASYNC, COPIES)
+DOUBLE = "double_buffer_scope"  # of a block, TVM's: the number of a buffer among those it writes
+DOUBLED = "software_pipeline_double_buffers"  # ours: the names of such buffers, in place of stages
+NOTES = (STAGE, ORDER, ASYNC, COPIES, DOUBLED)
 
 
 def is_pipeline(node: Node) -> bool:
     """Whether `node` is a loop that says in which turns its statements run."""
-    return isinstance(node, For) and any(key in (STAGE, ORDER) for key, _ in node.annotations)
+    keys = (STAGE, ORDER, DOUBLED)
+    return isinstance(node, For) and any(key in keys for key, _ in node.annotations)
 
 
 def with_statements(stmt: N) -> N:
@@ -288,10 +291,12 @@ class Needs:
     def may_copy(self, buffer: Buffer) -> bool:
         """Whether each iteration is proved to write all that it reads of `buffer`, for itself."""
         found = [access for each in self.found for access in each.get(buffer, ())]
-        alone = buffer in self.private and uses(self.body, buffer) == uses(
-            self.pipeline.loop, buffer
-        )
+        alone = buffer in self.private and self.holds(buffer)
         return alone and self.fed.written_first(found, self.fed.still(buffer, self.around))
+
+    def holds(self, buffer: Buffer) -> bool:
+        """Whether nothing outside of the loop uses `buffer`."""
+        return uses(self.body, buffer) == uses(self.pipeline.loop, buffer)
 
     def copies(self, buffer: Buffer) -> int:
         """How many copies TVM gives `buffer`: one for each stage from a write on to a read.

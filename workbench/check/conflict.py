@@ -161,7 +161,8 @@ def _refuse_own(
             return
         deciding = [*unit.values.values(), *unit.holds]
         again = unit.accumulates and doers in ("lanes", "iterations")
-        if not again and not any(_depends(value, var, dom) for value in deciding):
+        told = unit.uses_itself([loop]) or any(_depends(value, var, dom) for value in deciding)
+        if not again and not told:
             return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
         why = why_not_shared_out(known, loop, unit, dom, doers)

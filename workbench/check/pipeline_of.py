@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from workbench.access.pipelines import ASYNC, COPIES, ORDER, STAGE, Pipeline
 from workbench.access.units import Unit, buffers_read, buffers_written, units
+from workbench.check.double_buffers import ahead, stages_of
 from workbench.diag import Refusal
 from workbench.ir import (
-    BlockRealize,
     BufferLoad,
     BufferStore,
     Call,
@@ -48,6 +48,8 @@ def pipeline_of(loop: For) -> Pipeline:
         hint = "fetch what it uses inside of it, with cache_read and compute_at"
         raise wrong(loop, f"there is but one statement in it, {names}", hint)
     notes = attrs_dict(loop.annotations)
+    if ahead(loop):
+        notes = {STAGE: stages_of(loop, stmts), ORDER: tuple(range(len(stmts)))}
     stages, order = (_numbers(loop, key, notes.get(key)) for key in (STAGE, ORDER))
     for each, what in ((stages, "stages"), (order, "places in the order")):
         if len(each) != len(stmts):
@@ -91,6 +93,11 @@ def _refuse_no_copy(pipeline: Pipeline) -> None:
                     *nodes_of(stmt),
                     detail="cp.async copies from global to shared memory, or fills with zeros",
                 )
+
+
+def may_be_async(stmt: Stmt) -> bool:
+    """Whether all that `stmt` does is to copy from global to shared memory."""
+    return not any(map(_no_copy, stores(stmt)))
 
 
 def refuse_async(loop: For, target: Target) -> None:
@@ -144,14 +151,17 @@ def _numbers(loop: For, key: str, found: Data | None) -> tuple[int, ...]:
 
 def wrong(loop: For, why: str, hint: str, *at: Node, detail: str = "") -> Refusal:
     """The refusal of `loop` as a pipeline; it marks the nodes `at`, too."""
-    headline = f"Can't pipeline `{loop.loop_var.name}`: {why}"
-    return Refusal(headline, loop.loop_var, *at, hint=hint, detail=detail)
+    names = " and ".join(ahead(loop))
+    task = f"double-buffer {names}" if names else f"pipeline `{loop.loop_var.name}`"
+    return Refusal(f"Can't {task}: {why}", loop.loop_var, *at, hint=hint, detail=detail)
 
 
 def _unit(stmt: Stmt) -> Unit | None:
     """What stands for a statement of a pipeline: the last block or store in it, if there is one."""
-    inside = stmt.block.body if isinstance(stmt, BlockRealize) else stmt
-    return next(reversed([*units(inside)]), None)
+    unit = next(reversed([*units(stmt)]), None)
+    if unit and unit.block and not unit.block.name:  # around a statement, maybe of an inner one
+        return _unit(unit.block.body)
+    return unit
 
 
 def name_of(stmt: Stmt) -> str:

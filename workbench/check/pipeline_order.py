@@ -11,6 +11,7 @@ from itertools import product
 
 from workbench.access.meet import Meets
 from workbench.access.pipelines import Need, Needs, Pipeline
+from workbench.check.double_buffers import ahead
 from workbench.check.pipeline_of import MOST, as_step, asked_copies, name_of, nodes_of, wrong
 from workbench.diag import Refusal
 from workbench.ir import Buffer
@@ -26,18 +27,19 @@ def copies_of(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
     counts: dict[Buffer, int] = {}
     for buffer in dict.fromkeys(buffer for found in needs.found for buffer in found):
         users = sum(buffer in found for found in needs.found)
-        count = max(needs.copies(buffer), 2 if buffer in doubled and users > 1 else 1)
+        twice = buffer in doubled and users > 1 and needs.holds(buffer)
+        count = max(needs.copies(buffer), 2 if twice else 1)
         given = wanted.pop(buffer.name, None)
         if given is not None:
             count = _given(needs, buffer, given)
         if count > 1 and not needs.may_copy(buffer):
-            if given is not None:
+            if twice or given is not None:
                 raise wrong(
                     loop,
                     f"each iteration would have a copy of {buffer.name}, and may read what "
                     "another one wrote",
-                    f"let each iteration write all that it reads of {buffer.name}, or leave out "
-                    "its copies",
+                    f"let each iteration write all that it reads of {buffer.name}, or "
+                    + ("leave out its copies" if given is not None else "take the note off"),
                 )
             count = 1
         counts[buffer] = count
@@ -76,6 +78,8 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
         names = [f"{name} ({k})" for name, k in zip(names, used, strict=True)]
     turns = low + pipeline.stages[need.first], low + need.lag + pipeline.stages[need.then]
     when = f"in turn {turns[1]}" if turns[0] != turns[1] else "earlier in that turn"
+    early = " and ".join(ahead(pipeline.loop))
+    why = f"what fetches {early} runs a turn ahead: " if early else ""
     one = f"; {need.buffer.name} has one copy, since an iteration may read what another one wrote"
     alone = needs.copies(need.buffer) > counts[need.buffer]
     return wrong(
@@ -83,8 +87,8 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
         f"`{names[1]}` would be at {at} before `{names[0]}` is",
         _repaired(needs, counts),
         *(place for k in used for place in nodes_of(pipeline.stmts[k])),
-        detail=f"`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and `{names[1]}` "
-        f"of {var.name}={low + need.lag} {when}" + (one if alone else ""),
+        detail=f"{why}`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and "
+        f"`{names[1]}` of {var.name}={low + need.lag} {when}" + (one if alone else ""),
     )
 
 
@@ -105,6 +109,8 @@ def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> str:
             if all(made.before(*need[:3]) for need in every):
                 given = f"stages={list(stages)}, order={list(order)}"
                 return as_step(pipeline.loop, given)
+    if ahead(pipeline.loop):
+        return "take the note off"
     return "leave all statements in one stage, in the order of the program"
 
 

@@ -17,10 +17,10 @@ from workbench.access.pipelines import (
     with_statements,
 )
 from workbench.arith import Bounds
+from workbench.check.double_buffers import doubled, with_double_buffers
 from workbench.check.finding import Finding
 from workbench.check.pipeline_of import asked_copies, pipeline_of
 from workbench.check.pipeline_order import copies_of, refuse_broken
-from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     Buffer,
@@ -28,12 +28,10 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     Var,
-    attrs_dict,
     once,
     replace_node,
     walk,
 )
-from workbench.script.writer import string
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class WrittenOut:
 def written_out(func: PrimFunc) -> WrittenOut:
     """What `func` does in turns. Raises Refusal where a pipeline is not what its loop is."""
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
-    body: Stmt = with_statements(func.body)
+    body: Stmt = with_statements(with_double_buffers(func.body))
     twice, spare = doubled(func.body), dict[Buffer, int]()
     found: list[tuple[Pipeline, Injected]] = []
     while loop := innermost(body):
@@ -72,7 +70,7 @@ def written_out(func: PrimFunc) -> WrittenOut:
 @once
 def copies(func: PrimFunc) -> dict[Buffer, int]:
     """How many copies there are of a buffer, where there are several. Raises as `written_out`."""
-    counts = dict.fromkeys(doubled(func.body), 2)
+    counts: dict[Buffer, int] = {}
     for buffer, made in written_out(func).buffers.items():
         more = made.shape[: len(made.shape) - len(buffer.shape)]
         counts |= {buffer: prod(map(int, more))} if more else {}
@@ -91,29 +89,6 @@ def spare_copies(func: PrimFunc) -> Iterator[Finding]:
         )
 
 
-DOUBLE = "double_buffer_scope"  # TVM's: the number of the buffer among those that the block writes
-
-
-def doubled(body: Stmt) -> dict[Buffer, Block]:
-    """The buffers of which two copies are asked for, each with the block whose note says so."""
-    return dict(_doubled(body))
-
-
-def _doubled(body: Stmt) -> Iterator[tuple[Buffer, Block]]:
-    for block in (node for node in walk(body) if isinstance(node, Block)):
-        which = attrs_dict(block.annotations).get(DOUBLE)
-        if which is None:
-            continue
-        if not isinstance(which, int) or not 0 <= which < len(block.writes):
-            raise Refusal(
-                f"Can't double-buffer what `{block.name}` writes: it writes no buffer {which!r}",
-                block.id,
-                hint="number what it writes from 0: "
-                f'sch.annotate({string(block.name)}, "{DOUBLE}", 0)',
-            )
-        yield block.writes[which].buffer, block
-
-
 def innermost(body: Stmt) -> For | None:
     """A pipeline that holds no other, if there is one."""
     loops = [node for node in walk(body) if isinstance(node, For) and is_pipeline(node)]
@@ -126,7 +101,8 @@ class Injected:
 
     stmt: Stmt
     copies: dict[Buffer, Buffer]
-    spare: dict[Buffer, int]  # those that need fewer, and how many
+    least: dict[Buffer, int]  # how many would do
+    spare: dict[Buffer, int]  # the same, where more was not asked for
 
 
 def injected(
@@ -150,15 +126,16 @@ def injected(
     counts = copies_of(needs, doubled)
     refuse_broken(needs, counts)
     copies = {buffer: copied(buffer, count) for buffer, count in counts.items() if count > 1}
+    least = {buffer: needs.least_copies(buffer) for buffer in copies}
     spare = {
-        buffer: least
-        for buffer in copies
+        buffer: count
+        for buffer, count in least.items()
         if buffer not in doubled
         and buffer.name not in asked_copies(loop)
-        and counts[buffer] == needs.copies(buffer) > (least := needs.least_copies(buffer))
+        and counts[buffer] == needs.copies(buffer) > count
     }
     made = pipeline_of(with_copies(loop, loop, copies))
     if waits and made.async_stages:
         alone = [stage in made.async_stages for stage in made.stages]
         made = with_groups(made, [*needs.all(counts, lambda first, then, lag: alone[first])])
-    return Injected(marked(made).expanded(known), copies, spare)
+    return Injected(marked(made).expanded(known), copies, least, spare)

@@ -1,5 +1,6 @@
 """What a program costs and who does what: pure functions of it, giving plain data to draw."""
 
+from workbench.insight.ahead import Ahead, ahead
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
@@ -38,6 +39,7 @@ from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
 
 __all__ = [
+    "Ahead",
     "At",
     "Axis",
     "BankUse",
@@ -80,6 +82,7 @@ __all__ = [
     "Values",
     "Wait",
     "Who",
+    "ahead",
     "axes",
     "coalescing",
     "conflicts",

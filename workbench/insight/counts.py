@@ -89,7 +89,7 @@ def _added(kernels: Sequence[Kernel]) -> Counts:
     loads_per_output = traffic[0].loads / outputs if outputs else 0.0
     blocks = sum(prod(k.grid) for k in kernels)
     threads = sum(prod(k.grid) * prod(k.block) for k in kernels)
-    barriers = sum(_barriers(k.body) * prod(k.grid) for k in kernels)
+    barriers = sum(barriers_passed(k.body) * prod(k.grid) for k in kernels)
     shuffles = sum(_shuffles(kernel) for kernel in kernels)
     work = sum(_work(kernel) for kernel in kernels)
     caption = (
@@ -161,14 +161,14 @@ def _cells(writes: list[Access]) -> int:
     return union(touched_by(a, {}) for a in writes)[2]
 
 
-def _barriers(stmt: Node) -> int:
+def barriers_passed(stmt: Node) -> int:
     """How many barriers a block passes; a condition around one counts as if it held."""
     if isinstance(stmt, Barrier):
         return 1
     if isinstance(stmt, For):
-        return extent_of(stmt) * _barriers(stmt.body)
+        return extent_of(stmt) * barriers_passed(stmt.body)
     if isinstance(stmt, IfThenElse) or hasattr(stmt, "stmts"):
-        return sum(_barriers(child) for child in children(stmt))
+        return sum(barriers_passed(child) for child in children(stmt))
     return 0
 
 

@@ -7,7 +7,8 @@ from math import prod
 
 from workbench.diag import count_text
 from workbench.insight.page import Kind, Table
-from workbench.ir import Kernel, dtypes, refuse_sizes
+from workbench.ir import Kernel, refuse_sizes
+from workbench.lower.shared_memory import shared_bytes
 from workbench.target import Target
 
 
@@ -53,9 +54,7 @@ def occupancy(kernel: Kernel, target: Target) -> Occupancy | None:
     if target.max_threads_per_sm is None or target.max_blocks_per_sm is None:
         return None
     warps = -(-prod(kernel.block) // target.warp_size)
-    shared = sum(
-        prod(b.shape) * dtypes.itemsize(b.type) for b in kernel.allocs if b.scope == "shared"
-    )
+    shared = shared_bytes(kernel)
     most_warps = target.max_threads_per_sm // target.warp_size
     limits = [
         Limit("warps", warps, most_warps, most_warps // warps),

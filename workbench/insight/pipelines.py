@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.access.pipelines import Pipeline, is_pipeline, statements
+from workbench.access.pipelines import Pipeline, statements
 from workbench.arith import bounds, loop_bounds
 from workbench.check.pipelines import Injected, written_out
 from workbench.diag import Fail, Refusal, count_text
@@ -22,6 +22,7 @@ from workbench.ir import (
     PrimFunc,
     SeqStmt,
     Stmt,
+    Var,
     refuse_sizes,
     walk,
 )
@@ -176,7 +177,8 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     known = loop_bounds([node for node in walk(func.body) if isinstance(node, For)])
     names: dict[int, str] = {}
     found = []
-    for pipeline, made in _made(func):
+    every = _made(func)
+    for pipeline, made in every:
         loop, ends = pipeline.loop, bounds(pipeline.loop.extent, known)
         if ends is None:
             name = loop.loop_var.name
@@ -188,7 +190,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
             ways = ("{} prologue", "{}", "{} epilogue")
             parts = zip(made.stmt.stmts, ways, strict=True)
             names |= {id(stmt): way.format(loop.loop_var.name) for stmt, way in parts}
-    loops, plain = tuple(reversed(found)), _plain(func)
+    loops, plain = tuple(reversed(found)), _plain(func, {p.loop.loop_var for p, _ in every})
     return Pipelines(loops, plain, _caption(loops, plain), _table(loops, plain))
 
 
@@ -345,12 +347,12 @@ def _loads(stmt: Stmt, buffer: Buffer) -> bool:
 # --- what is said of them -------------------------------------------------------------------------
 
 
-def _plain(func: PrimFunc) -> dict[str, tuple[str, ...]]:
+def _plain(func: PrimFunc, piped: Collection[Var]) -> dict[str, tuple[str, ...]]:
     """The serial loops that run several statements in a turn, with what these are, by name."""
     found = {}
     for loop in (node for node in walk(func.body) if isinstance(node, For)):
         stmts = statements(loop)
-        if loop.kind == "serial" and len(stmts) > 1 and not is_pipeline(loop):
+        if loop.kind == "serial" and len(stmts) > 1 and loop.loop_var not in piped:
             found[loop.loop_var.name] = tuple(_blocks(stmt)[-1] for stmt in stmts)
     return found
 

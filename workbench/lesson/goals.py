@@ -18,11 +18,11 @@ from workbench.ir import (
     Kernel,
     PrimFunc,
     Stmt,
-    dtypes,
     once,
     stmts_of,
     walk,
 )
+from workbench.lower import shared_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,7 @@ def blocks(func: PrimFunc) -> int:
 
 def shared_bytes(func: PrimFunc, on: str = "cuda") -> int:
     """The most shared memory that a block of a launch takes on a target."""
-    return max(
-        sum(prod(b.shape) * dtypes.itemsize(b.type) for b in k.allocs if b.scope == "shared")
-        for k in kernels(func, on)
-    )
+    return max(map(shared_memory.shared_bytes, kernels(func, on)))
 
 
 def threads_between(least: int, most: int, multiple: int) -> Measure:

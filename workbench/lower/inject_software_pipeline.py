@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from workbench.check.double_buffers import doubled
 from workbench.check.pipeline_of import refuse_async
-from workbench.check.pipelines import doubled, injected, innermost
+from workbench.check.pipelines import injected, innermost
 from workbench.ir import Kernel, replace_node
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.pipeline_marks import with_marks

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from workbench.access.accesses import first_turn
 from workbench.access.pipelines import with_statements
+from workbench.check.double_buffers import with_double_buffers
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -37,7 +38,7 @@ def inline_iterators(func: PrimFunc) -> PrimFunc:
     The blocks stay, without iterators, for what else they say: a predicate, annotations. What they
     allocate, the root block allocates. A statement of a pipeline has a block of its own.
     """
-    body = _inlined(with_statements(func.body), {})
+    body = _inlined(with_statements(with_double_buffers(func.body)), {})
     assert isinstance(body, BlockRealize)
     own = (b for node in walk(func.root) if isinstance(node, Block) for b in node.alloc_buffers)
     root = replace(body.block, alloc_buffers=tuple(own))

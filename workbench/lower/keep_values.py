@@ -58,6 +58,7 @@ from workbench.ir import (
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import OWN
+from workbench.lower.unroll_registers import turns_written
 from workbench.target import Target
 
 _MOST = 32  # values of one load: a thread has 255 registers, and its sums are in some of them
@@ -248,6 +249,7 @@ def _moves(group: Sequence[Access[For]], loop: For) -> bool:
     if not all(map(_turns, sure.loops)) or any(_ends(access) != _ends(sure) for access in group):
         return False
     registers = all(one.kind == "unrolled" for one in (loop, *sure.loops))
+    registers = registers and all(turns_written(one) is None for one in telling)
     return not telling or (registers and prod(map(_turns, telling)) <= _MOST)
 
 

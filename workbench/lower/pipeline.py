@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.ir import Kernel, PrimFunc
-from workbench.lower.double_buffers import double_buffers
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inject_software_pipeline import inject_software_pipeline
@@ -28,7 +27,6 @@ from workbench.target import Target
 # program; then, in this order:
 KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
-    double_buffers,
     inject_software_pipeline,
     drop_blocks,
     inject_virtual_threads,

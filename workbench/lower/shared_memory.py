@@ -36,6 +36,11 @@ def dynamic_shared(kernel: Kernel) -> tuple[dict[Buffer, int], int]:
     return (places, end) if end > STATIC else ({}, 0)
 
 
+def shared_bytes(kernel: Kernel) -> int:
+    """How many bytes of shared memory a block has, gaps between arrays included."""
+    return _laid_out(kernel)[1]
+
+
 def refuse_too_large(kernel: Kernel, target: Target) -> None:
     """Refuse a kernel whose shared arrays, gaps between them included, `target` can't hold."""
     places, end = _laid_out(kernel)

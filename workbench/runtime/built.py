@@ -26,7 +26,8 @@ RUN_SECONDS = 20.0  # a lesson's kernel takes milliseconds; an endless one is st
 class Built:
     """A program's kernels on a target; call it with one array for each parameter.
 
-    `source` is the text of all of them; `lowered` holds them and the passes that made them.
+    `source` is the text of all of them, which keeps in registers what a thread would load again;
+    `lowered` holds them, as they are counted, and the passes that made them.
 
     >>> kernel = wb.build(bound)
     >>> kernel

@@ -114,6 +114,7 @@ class Primitive:
     instead: Instead
     older: Mapping[str, str]  # names that arguments had in older lessons
     sizes: bool  # whether it is proved of programs for any size, too
+    whole: bool  # whether its choices are taken as they are: the arguments of one go together
 
     def take(self, func: PrimFunc, *args: Any, **kwargs: Any) -> Edit:
         """What the step makes of `func`. Raises Refusal."""
@@ -175,6 +176,7 @@ def primitive(
     instead: Instead = types.MappingProxyType({}),
     older: Mapping[str, str] = types.MappingProxyType({}),
     sizes: bool = False,
+    whole: bool = False,
 ) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
     """Register the decorated function `(func, place, …) -> Edit` as a verb of the schedule.
 
@@ -182,7 +184,8 @@ def primitive(
     without one is itself run to find out. `choices` lists the arguments that `actions` tries, and
     `instead` what to write for arguments that there are elsewhere; `older` are names that arguments
     had in older lessons. `sizes` says that it takes programs for any size, since what it asks is
-    proved of all of them; else these are refused.
+    proved of all of them; else these are refused. `whole` says that the arguments of a choice go
+    together, so that a form offers each as one.
     """
 
     def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
@@ -191,7 +194,7 @@ def primitive(
         doc = inspect.getdoc(function) or ""
         params = _params(function, own)
         REGISTRY[name] = Primitive(
-            name, group, function, check, choices, params, own, doc, instead, older, sizes
+            name, group, function, check, choices, params, own, doc, instead, older, sizes, whole
         )
         return function
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.lower.test_double_buffers import tiled
 from tests.schedule import programs
 from tests.widgets.programs import ADD, WINDOW, apply, key, parse, send, window_steps
 from workbench import lesson, script
@@ -366,3 +367,39 @@ def test_the_places_that_matter_come_first():
     apply(lab, "bind", "j_0", thread_axis='"blockIdx.x"')
     labels = [place["label"] for place in lab.session.page["places"]]
     assert labels == ["loop i", "loop j_1", "loop k", "block C", "loop j_0"]
+
+
+def pipelined_lab(sch: Schedule | None = None, **options: Any) -> tuple[Lab, dict[str, Any]]:
+    """A lab at the loop of a product over tiles, and what its form for a pipeline is."""
+    lab = wb.lab(sch or tiled(8), actions=["pipeline"], panes=["CUDA"], **options)
+    lab.place = key(lab, "k_0")
+    (verb,) = lab.session.page["offers"][lab.place]["verbs"]
+    args = {f["name"]: f["value"] for f in verb["fields"]}
+    send(lab, do="write", verb="pipeline", place=lab.place, args=args)
+    return lab, verb
+
+
+def test_a_pipeline_is_proposed_as_a_whole_with_what_it_costs():
+    lab, verb = pipelined_lab()
+    texts = ["stages=[0, 0, 1]", *(f"stages=[0, 0, {n}], async_stages=[0]" for n in (1, 2))]
+    assert [way["text"] for way in verb["ways"]] == texts
+    assert verb["call"] == f'sch.pipeline("k_0", {texts[0]})'  # the first of them, whole
+    sm_80 = '; on GPUs from sm_80 on, as wb.build(sch, target="nvidia/a100")'
+    assert lab.call["told"] == [
+        f"{size} bytes of shared memory, 1 barrier a turn; {n} copies of A_shared and B_shared{gpu}"
+        for n, size, gpu in ((2, "2,048", ""), (2, "2,048", sm_80), (3, "3,072", sm_80))
+    ]
+    apply(lab, "pipeline", "k_0", **verb["ways"][2]["args"])
+    assert "async_stages=[0]" in str(lab.cursor.trace)
+
+
+def test_a_proposal_without_a_kernel_says_why():
+    lab, _ = pipelined_lab(tiled(256, size=256))  # two tiles each of 16 and 32 KiB
+    told = lab.call["told"]
+    assert told[0].startswith("No kernel yet: A_shared and B_shared need 65536 bytes of shared")
+    assert told[1].startswith("65,536 bytes of shared memory; 2 copies")  # that GPU has more
+
+
+def test_what_a_proposal_costs_is_not_told_while_a_question_is_open():
+    lab, _ = pipelined_lab(question=lesson.question("ahead_in_one_copy"))
+    assert lab.call["told"] == ["? Answer the question first."] * 3

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.access.pipelines import NOTES, statements, uses
 from workbench.access.units import buffers_read, buffers_written
+from workbench.check.pipeline_of import may_be_async
 from workbench.check.pipelines import written_out
 from workbench.ir import Block, For, PrimFunc, walk
 from workbench.verbs.nest import annotated
@@ -15,7 +16,10 @@ from workbench.verbs.primitive import Edit, primitive
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
-    """Fetch ahead of the work; and through registers, stored behind it, in one copy or in two."""
+    """Fetch ahead of the work; through registers, stored behind it, in one copy or in two.
+
+    And asynchronously, a turn ahead or two, where all that is fetched is copied as it is.
+    """
     stmts = statements(loop)
     own = {b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     passed = {b for b in own if uses(func.body, b) == uses(loop, b)}
@@ -30,9 +34,12 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
         yield way
         stored = {b.name for k in stores for b in buffers_written(stmts[k])}
         yield {**way, "copies": dict.fromkeys(sorted(stored), 2)}
+    elif fetches and all(may_be_async(stmts[k]) for k in fetches):
+        for depth in (1, 2):
+            yield {"stages": [depth * stage for stage in stages], "async_stages": [0]}
 
 
-@primitive(group="loops", sizes=True, choices=_choices)
+@primitive(group="loops", sizes=True, choices=_choices, whole=True)
 def pipeline(
     func: PrimFunc,
     loop: For,

@@ -236,7 +236,7 @@ class Session:
 
     def write(self, message: Mapping[str, Any]) -> None:
         """Tell the call that `apply` would make of the same message, as Python writes it."""
-        call = steps.written(self.history[self.at], self.desk, message)
+        call = steps.written(self.cursor, self.history[self.at], self.desk, message)
         if call is not None:
             self._put(call=call)
 

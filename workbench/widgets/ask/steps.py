@@ -12,7 +12,7 @@ from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
 from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.ask.asked import part, too_long, typed
-from workbench.widgets.page import offers
+from workbench.widgets.page import offers, ways
 from workbench.widgets.page.at_place import verdicts
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.names import place_text
@@ -48,8 +48,12 @@ def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, An
     return _next_place(cursor, desk, thing)
 
 
-def written(at: HistoryNode, desk: Desk, message: Mapping[str, Any]) -> dict[str, Any] | None:
+def written(
+    cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """The call of the step that `take` would take, as Python writes it, with what it is of.
+
+    With what each way costs that its form proposes as a whole, "told".
 
     None where the place is none of the program: then the form is of another one; and where a text
     is too long, which `take` refuses. Raises Fail for what is no step.
@@ -59,7 +63,11 @@ def written(at: HistoryNode, desk: Desk, message: Mapping[str, Any]) -> dict[str
     if place not in desk.places(at.func) or too_long(args):
         return None
     text = offers.call(REGISTRY[verb], place_text(at.func, thing), args)
-    return {"verb": verb, "place": place, "args": args, "text": text}
+    made = {"verb": verb, "place": place, "args": args, "text": text}
+    if not REGISTRY[verb].whole:
+        return made
+    stand(cursor, at)
+    return {**made, "told": ways.told(cursor, place, desk)}
 
 
 def _asked(desk: Desk, message: Mapping[str, Any]) -> tuple[Var | BlockId, str]:

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from workbench import insight
 from workbench.diag import Fail
 from workbench.insight import Counts, Kind
-from workbench.ir import Kernel, PrimFunc, dtypes
+from workbench.ir import Kernel, PrimFunc
+from workbench.lower import shared_memory
 from workbench.runtime import Built
 from workbench.runtime.building import REFUSED
 from workbench.widgets.page.memo import build, is_known, memo
@@ -70,10 +71,7 @@ def threads_in_each(built: Built) -> tuple[int, ...]:
 
 def shared_bytes(built: Built) -> int:
     """The most shared memory, in bytes, that a block of its kernels has."""
-    return max(
-        sum(prod(b.shape) * dtypes.itemsize(b.type) for b in kernel.allocs if b.scope == "shared")
-        for kernel in built.kernels
-    )
+    return max(map(shared_memory.shared_bytes, built.kernels))
 
 
 def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]:

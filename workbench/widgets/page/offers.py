@@ -80,10 +80,22 @@ def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dic
     if not verdict.possible:
         why = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
         return made | {"why": why, "try": _tried(prim, verdict)}
-    held = None if given is None else _held(given, prim.name, said.thing)
+    first = verdict.choices[0] if prim.whole else None  # of others, each argument by itself
+    held = first if given is None else _held(given, prim.name, said.thing)
     fields = [f for f in (_field(p, verdict, held) for p in asked(prim)) if f]
     written = call(prim, said.name, {f["name"]: f["value"] for f in fields})
-    return made | {"fields": fields, "call": written}
+    ways = {"ways": _ways(verdict, fields)} if prim.whole else {}
+    return made | {"fields": fields, "call": written} | ways
+
+
+def _ways(verdict: Verdict, fields: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The choices of a verb whose arguments go together: the text of each, and its fields."""
+    ways = []
+    for choice in verdict.choices:
+        texts = {name: value_text(value) for name, value in choice.items()}
+        args = {f["name"]: texts.get(f["name"], "") for f in fields}
+        ways.append({"text": ", ".join(f"{n}={t}" for n, t in texts.items()), "args": args})
+    return ways
 
 
 def _tried(prim: Primitive, verdict: Verdict) -> dict[str, Any] | None:

@@ -14,8 +14,11 @@ export function verbForm(lab, verb, apply) {
     place: verb.place,
     args: Object.fromEntries(fields.map(({ field, read }) => [field.name, read()])),
   });
+  const ways = (verb.ways ?? []).map((way) => wayButton(way, fields));
   const show = () => {
     if (lab.writes(asked())) call.textContent = lab.call.text;
+    if (!ways.length || lab.call.verb !== verb.name || lab.call.place !== verb.place) return;
+    ways.forEach(({ cost }, k) => (cost.textContent = lab.call.told?.[k] ?? ""));
   };
   // Enter in a field clicks it, too; nothing is submitted, which a sandboxed frame may forbid.
   const onclick = (event) => {
@@ -38,11 +41,27 @@ export function verbForm(lab, verb, apply) {
         button.click();
       },
     },
+    ways.length
+      ? h("div.wb-ways", { role: "group", "aria-label": "proposals" }, ways.map(({ box }) => box))
+      : null,
     fields.map(({ box }) => box),
     button,
     call,
   );
+  if (ways.length) lab.ask({ do: "write", ...asked() }); // what each of them costs
   return { form, show };
+}
+
+/** A button that fills the fields with arguments that go together, and what they cost. */
+function wayButton(way, fields) {
+  const cost = h("span.wb-help", {}, "…");
+  const onclick = (event) => {
+    event.preventDefault();
+    for (const { field, input } of fields) input.value = way.args[field.name];
+    fields[0].input.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const button = h("button.wb-way", { type: "button", onclick }, h("code", {}, way.text), cost);
+  return { box: button, cost };
 }
 
 /** A labelled control for one argument; suggestions come from what the check allows. */
@@ -52,7 +71,7 @@ function control(field) {
   const [input, list] = { choice: select, bool: tick }[field.kind]?.(field, id) ?? typed(field, id);
   const label = h("label", { for: id }, prose(field.label));
   const read = () => (field.kind === "bool" ? input.checked : input.value);
-  return { box: h("div.wb-field", {}, label, input, list, help), read };
+  return { box: h("div.wb-field", {}, label, input, list, help), read, input };
 }
 
 function select(field, id) {
