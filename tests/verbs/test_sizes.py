@@ -92,7 +92,7 @@ def test_a_sum_over_a_size_in_registers():
                                                  "threadIdx.x"), strict=True):  # fmt: skip
         sch.bind(loop, axis)
     sch.decompose_reduction("C", r)
-    assert "float C_local[1];" in wb.build(sch).source
+    assert "float C_local;" in wb.build(sch).source
     assert run_kernels(sch, sch.history.root.func, random.Random(0))
 
 
