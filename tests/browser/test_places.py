@@ -235,7 +235,7 @@ def test_pictures_use_the_room_that_there_is(browser: Browser, saved: Path):
 
 # How tall the smallest words of a picture's drawings are on the screen, in px.
 LETTERS = """() => Math.min(...[...document.querySelectorAll('.wb-strips > svg text')]
-  .filter((words) => words.checkVisibility() && !words.matches('.wb-name, .wb-code, .wb-words'))
+  .filter((words) => words.checkVisibility() && !words.matches('.wb-chip ~ *, .wb-room ~ *'))
   .map((words) => parseFloat(getComputedStyle(words).fontSize) * words.getScreenCTM().a))"""
 
 
