@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -73,10 +74,9 @@ def test_a_list_is_as_good_as_a_tuple_and_other_answers_are_told(broken: Mending
             ask()
 
 
-def test_a_kernel_is_shown_with_the_lines_that_findings_name(broken: Mending, capsys):
+def test_a_kernel_is_shown_with_the_lines_that_findings_name(broken: Mending):
     for name in broken.kernels:
-        broken.show(name)
-        shown = capsys.readouterr().out.splitlines()
+        shown = broken.show(name).splitlines()
         marked = [line for line in broken.finding(name).splitlines() if " | " in line[:8]]
         numbered = [line for line in marked if line[:5].strip()]
         assert numbered and all(
@@ -85,6 +85,13 @@ def test_a_kernel_is_shown_with_the_lines_that_findings_name(broken: Mending, ca
         assert {line.split("|")[0].strip() for line in numbered} <= {
             k.split("|")[0].strip() for k in shown
         }
+
+
+def test_carets_stay_below_what_they_mark(broken: Mending):
+    """A notebook breaks the lines of a text that are wider than it is, and carets with them."""
+    found = broken.findings()
+    assert repr(found) == found and all(f"{name}\n" in found for name in broken.kernels)
+    assert "white-space: pre;" in found._repr_html_() and escape(found) in found._repr_html_()
 
 
 def test_hints_and_solution_are_those_of_an_exercise(broken: Mending, monkeypatch):

@@ -145,7 +145,8 @@ class Scene:
     """A drawing of a natural size in px; what comes later lies above what comes before.
 
     Where it is `still` it is for one selection alone, though others of its picture slide. Where it
-    `scrolls` it is read row by row: a pane that has no room for its words shows a part of it.
+    `scrolls` it is read row by row, or strip by strip: a pane that has no room for its words shows
+    a part of it.
     """
 
     width: float

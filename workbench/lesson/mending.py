@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from importlib import import_module
 from textwrap import fill
 from typing import Any
@@ -72,6 +73,23 @@ class Broken:
         )
 
 
+class Listing(str):
+    """Lines whose columns count: a notebook scrolls them, for broken ones have carets below others.
+
+    >>> Listing("1 < 2")
+    1 < 2
+    """
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow-x: auto"><pre style="{_COLUMNS}">{escape(self)}</pre></div>'
+
+
+_COLUMNS = "font-family: monospace; white-space: pre; width: max-content"
+
+
 @dataclass(frozen=True)
 class Mending:
     """An exercise on broken kernels, by name. Printed, it is its task and what to write.
@@ -108,16 +126,20 @@ class Mending:
             raise Fail(f"Can't find the kernel {name!r}", hint=f"there are: {names}")
         return self.kernels[name]
 
-    def show(self, name: str) -> None:
-        """Print the kernel of that name, each line with its number."""
+    def show(self, name: str) -> Listing:
+        """The kernel of that name, each line with its number."""
         (kernel,) = self.kernel(name).kernels
-        for number, line in enumerate(script.show(kernel).splitlines(), 1):
-            print(f"{number:>4} | {line}")
+        lines = enumerate(script.show(kernel).splitlines(), 1)
+        return Listing("\n".join(f"{number:>4} | {line}" for number, line in lines))
 
     def finding(self, name: str, mend: object = None) -> str:
         """What the emulator says of a kernel, as it is or with a `mend`; "" where all is right."""
         asked = self._named(name)
         return _wrong(asked, asked.kernel if mend is None else asked.mended(mend))
+
+    def findings(self) -> Listing:
+        """What the emulator says of each kernel, as it is, below its name."""
+        return Listing("\n\n".join(f"{name}\n{self.finding(name)}" for name in self.kernels))
 
     def check(self, given: object) -> Report:
         """How far `given`, a dictionary with a mend for each kernel by its name, gets.
