@@ -94,8 +94,8 @@ def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tu
     found: dict[Var, tuple[int, int]] = {}
     for loop in loops:
         if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
-            low, count = int(loop.min.value), int(loop.extent.value)
-            found[loop.loop_var] = known[loop.loop_var] = (low, low + count - 1)
+            first, count = int(loop.min.value), int(loop.extent.value)
+            found[loop.loop_var] = known[loop.loop_var] = (first, first + count - 1)
             continue
         within = Simplifier(known)
         low, _ = within.expr_interval(loop.min)
