@@ -11,7 +11,7 @@ import numpy as np
 from workbench import script
 from workbench.arith import reads_memory
 from workbench.insight.accesses import Access, accesses, at_first
-from workbench.insight.spread import along_axes, holding, value, width
+from workbench.insight.spread import along_axes, holding, value
 from workbench.ir import BufferLoad, BufferStore, Expr, Kernel, Ramp, Var, dtypes, free_vars
 
 MOST_ROWS = 256  # iterations of the serial loops that are looked at
@@ -39,6 +39,10 @@ def requests(kernel: Kernel, access: Access, warp: int) -> Any:
     keep = holding(access.guards, env, shape)
     size = dtypes.itemsize(access.buffer.type)
     table = np.where(keep, address * size, IDLE).reshape(-1, shape[-1])
+    if isinstance(index, Ramp) and index.stride != 1:  # its elements are asked for one by one
+        steps = np.arange(index.lanes)[:, None] * index.stride * size
+        each = np.where(table[:, None] == IDLE, IDLE, table[:, None] + steps)
+        table = each.reshape(-1, shape[-1])
     missing = -shape[-1] % warp
     table = np.pad(table, ((0, 0), (0, missing)), constant_values=IDLE).reshape(-1, warp)
     return table[(table != IDLE).any(axis=1)]
@@ -85,7 +89,9 @@ def text_of(access: Access) -> str:
 
 def lane_bytes(access: Access) -> int:
     """Bytes that one lane moves at once."""
-    return width(access) * dtypes.itemsize(access.buffer.type)
+    index = access.indices[0]
+    elements = index.lanes if isinstance(index, Ramp) and index.stride == 1 else 1
+    return elements * dtypes.itemsize(access.buffer.type)
 
 
 def first_row(table: Any) -> tuple[int | None, ...]:
