@@ -50,6 +50,7 @@ from workbench.ir import (
     copy_fresh,
     flat_index,
     free_vars,
+    once,
     rebuild,
     rewrite,
     seq,
@@ -65,6 +66,11 @@ _MOST = 32  # values of one load: a thread has 255 registers, and its sums are i
 
 def keep_values(kernel: Kernel) -> Kernel:
     """Load once, into registers, what a thread would load again without need."""
+    return _kept(kernel)  # in the text of each language
+
+
+@once
+def _kept(kernel: Kernel) -> Kernel:
     keeper = _Keeper(kernel)
     body = keeper.body(kernel.body)
     if body is kernel.body:
