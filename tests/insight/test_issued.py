@@ -135,6 +135,8 @@ BY_HAND = [
     ({"cell": "i + k", "dtype": "float16", "turns": 7}, (7, 2 + 6 * 3)),
     # the turn is asked as well: 4 of 6 turns, of 8 blocks
     ({"cell": "b * 32 + i", "blocks": 8, "turns": 6, "guard": "k < 4"}, (32, 128)),
+    # a warp's lanes drop out one by one: block b has those of i < 10 - b, of b = 0 to 9
+    ({"cell": "i", "blocks": 12, "guard": "i * 100 + b * 100 < 1000"}, (10, 8 * 1 + 2 * 2)),
     # either condition: blocks 0 and 3, in block 0 all 4 threads, in block 3 all of them, too
     ({"cell": "i", "blocks": 4, "threads": 4, "guard": "b == 0 or b == 3"}, (2, 2)),
 ]
@@ -224,6 +226,15 @@ def test_a_grid_with_a_tail_is_as_quick_as_one_without():
     assert (load.requests, load.sectors) == (2**21, 2**23)
     short = total(kernels(text.replace(f"< {2**26 - 1}", f"< {2**26 - 40}")), "global", "read")
     assert (short.requests, short.sectors) == (2**21 - 1, 2**23 - 5)
+
+
+def test_threads_far_apart_and_many_blocks():
+    """Each of 65536 blocks has its own number of threads awake: 1024 kinds, not 65536."""
+    kernel = copy("b * 8 % 8192", blocks=2**16, threads=1024, guard="i * 64 < b")
+    load = total([kernel], "global", "read")
+    awake = [(b + 63) // 64 for b in range(2**16)]
+    warps = sum((threads + 31) // 32 for threads in awake)
+    assert (load.requests, load.sectors) == (warps, warps)
 
 
 def test_what_data_decide_is_left_out_and_named():

@@ -5,10 +5,11 @@ An address is a sum over digits of the loops around (see `emulate/kernels/affine
 threads add to it, lane by lane, and what blocks and turns add, the same for all lanes. How many
 sectors a request touches depends on the latter modulo a sector alone, and wavefronts only modulo a
 word, since a shift by words renames the banks. So digits that no condition asks about are counted
-by remainders. A condition ``outer + own < 0`` of a part that is the same for all threads and one
-that is a thread's own depends on the former, and says the same of all values beyond what threads
-have: a grid with a tail has two kinds of blocks, however many it has. What is no such sum is looked
-at value by value; parts that share no digit are apart, and their kinds multiply.
+by remainders. A condition is ``outer + own < 0``, of a part that is the same for all threads and
+one that is a thread's own: it says the same of all blocks and turns whose part lies between the
+same two of the threads' own, so a grid with a tail has two kinds of blocks, however many it has.
+What is no such sum is looked at value by value; parts that share no digit are apart, and their
+kinds multiply.
 """
 
 from __future__ import annotations
@@ -267,6 +268,8 @@ class _Counter:
         for kind, places in told:
             key = key * len(places) + kind
         _, first, times = np.unique(key, return_index=True, return_counts=True)
+        if len(first) * self.many > MOST:
+            raise _UnknownError
         found = np.zeros((len(first), self.many), np.int64)
         for kind, places in told:
             added = places[kind[first]]
@@ -287,10 +290,12 @@ class _Counter:
         outer = np.full(number, form.const)
         for digit, factor in form.terms.items():
             outer += factor * values.get(digit, 0)  # type: ignore[arg-type]  # a Digit
-        # beyond these ends a sum is below 0, or above, whatever the thread
-        known, kind = np.unique(outer.clip(-own.max() - 1, -own.min() + 1), return_inverse=True)
+        # of a thread it says the same of all that lie on one side of the thread's own part
+        sides = np.unique(-own)
+        side = np.searchsorted(sides, outer, "left") + np.searchsorted(sides, outer, "right")
+        _, first, kind = np.unique(side, return_index=True, return_inverse=True)
         assert isinstance(condition, BinOp)
-        holds = _HOLDS[condition.op](known[:, None] + own)
+        holds = _HOLDS[condition.op](outer[first][:, None] + own)
         return kind.reshape(-1), np.where(holds, 0, GONE)
 
     def _rest(self, values: Mapping[Digit, Any], number: int) -> tuple[Any, Any]:
@@ -324,9 +329,7 @@ class _Counter:
         form = self._difference(condition)
         if form is None:
             return self._outer(free_vars(condition))
-        return frozenset(d for d in form.terms if isinstance(d, Digit)) & self._outer(
-            self.digits.of
-        )
+        return self._outer(self.digits.of) & form.terms.keys()
 
     def _outer(self, variables: Iterable[Var]) -> frozenset[Digit]:
         """The digits of those of `variables` that are no threads."""
