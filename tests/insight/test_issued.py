@@ -159,6 +159,26 @@ def test_a_loop_without_a_turn_asks_for_nothing():
     assert [(a.requests, a.sectors) for a in told.asked] == [(0, 0)] * 2 and not told.totals
 
 
+GATHER = """
+@T.prim_func
+def main(A: T.Buffer((256,), "float32"), C: T.Buffer((128,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for k in T.vectorized(4):
+            C[i * 4 + k] = A[i * 8 + k * {step} + {start}]
+"""
+
+
+@pytest.mark.parametrize("step, start", [(2, 0), (-1, 3), (-2, 7)])
+def test_a_vector_that_is_gathered_is_loaded_number_by_number(step: int, start: int):
+    """Four loads, in each of which 32 lanes have a sector each; the vector is stored at once."""
+    (kernel,) = kernels(GATHER.format(step=step, start=start))
+    told = insight.issued([kernel]).asked
+    assert [(a.requests, a.sectors, a.bytes_per_lane) for a in told] == [(4, 128, 4), (1, 16, 16)]
+    (read, _) = insight.coalescing([kernel]).requests
+    assert (read.requests, read.sectors, read.bytes_per_lane) == (4, 32.0, 4)
+    check(kernel)
+
+
 SHARED = """
 @T.prim_func
 def main(A: T.Buffer((64,), "float32"), C: T.Buffer((1024,), "float32")):
