@@ -10,6 +10,7 @@ from workbench.arith import Simplifier, SizedEnds, prove
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
+from workbench.codegen.restrict import restricted
 from workbench.codegen.variables import declared_by_store, variables
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -107,10 +108,12 @@ class Walker:
         yield from self.statement(self.kernel.body)
 
     def _head(self) -> str:
+        own = restricted(self.kernel)
         params = [
             self.language.param.format(
                 const="" if buffer in self.written else "const ",
                 type=self._type_of(buffer),
+                restrict=self.language.restrict if buffer in own else "",
                 name=self.names.enter(buffer),
                 number=number,
             )
