@@ -118,3 +118,47 @@ def test_a_program_without_such_blocks_is_as_it_was():
     )
     func = script.parse(text)
     assert open_blocks(func) is func
+
+
+ITSELF = """
+@T.prim_func
+def main(A: T.Buffer((4, 64), "float32"), B: T.Buffer((4, 64), "float32")):
+    for b in T.thread_binding(2, thread="blockIdx.x"):
+        with T.block("outer"):
+            S = T.alloc_buffer((32,), scope="shared")
+            for k in range(4):
+                for t in T.thread_binding(32, thread="threadIdx.x"):
+                    with T.block("S"):
+                        S[t] = A[k, b * 32 + t]
+                for t in T.thread_binding(32, thread="threadIdx.x"):
+                    with T.block("B"):
+                        B[k, b * 32 + t] = S[31 - t] * T.float32(2)
+"""
+IN_REGISTERS = """
+@T.prim_func
+def main(A: T.Buffer((4, 64), "float32"), B: T.Buffer((4, 64), "float32")):
+    for t in T.thread_binding(4, thread="threadIdx.x"):
+        with T.block("outer"):
+            R = T.alloc_buffer((64,), scope="local")
+            for i in range(64):
+                with T.block("R"):
+                    R[i] = A[t, i]
+            for i in range(64):
+                with T.block("B"):
+                    B[t, i] = R[63 - i] * T.float32(2)
+"""
+
+
+@pytest.mark.parametrize("text, cells", [(ITSELF, 32), (IN_REGISTERS, 64)])
+def test_a_block_without_iterators_has_an_instance_for_each_turn_of_bound_loops(
+    text: str, cells: int
+):
+    func = script.parse(text)
+    kernel = wb.build(func)
+    (own,) = kernel.kernels[0].allocs
+    assert own.shape == (cells,), "of one instance: blocks and threads have their own"
+    a = np.arange(256, dtype="float32").reshape(4, 64)
+    found, meant = np.zeros_like(a), np.zeros_like(a)
+    kernel.emulate(a, found)
+    emulate.evaluate(func, [a.copy(), meant])
+    np.testing.assert_array_equal(found, meant)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from workbench.arith import reads_memory
@@ -14,6 +15,7 @@ from workbench.ir import (
     IfThenElse,
     Node,
     PrimFunc,
+    Range,
     Stmt,
     Var,
     free_vars,
@@ -33,14 +35,18 @@ def open_blocks(func: PrimFunc) -> PrimFunc:
     it has a T.init(), an annotation, or an iterator that memory decides, which its body may change.
     """
     moved: list[Buffer] = []
+    around: list[For] = []  # bound loops, outermost first
 
     def visit(node: Node) -> Node:
         if isinstance(node, Block) and not _holds_bound(node):
             return node
+        bound = [node] if isinstance(node, For) and node.thread else []
+        around.extend(bound)
         rebuilt = rebuild(node, visit)
+        del around[len(around) - len(bound) :]
         if not isinstance(rebuilt, BlockRealize) or not _may_open(rebuilt):
             return rebuilt
-        own, body = _one_for_each(rebuilt.block)
+        own, body = _one_for_each(rebuilt.block, around)
         moved.extend(own)
         body = substitute(_told_again(body, rebuilt.block), rebuilt.bindings)
         always = isinstance(rebuilt.predicate, Const) and rebuilt.predicate.value
@@ -55,13 +61,17 @@ def open_blocks(func: PrimFunc) -> PrimFunc:
     return replace(func, body=replace(func.body, block=block))
 
 
-def _one_for_each(block: Block) -> tuple[tuple[Buffer, ...], Stmt]:
-    """What `block` allocates, with axes for its instances, and its body, which uses these."""
-    axes = [
-        it for it in block.iter_vars if it.kind == "spatial" and isinstance(it.dom.extent, Const)
-    ]
-    counts = tuple(int(it.dom.extent.value) for it in axes)  # type: ignore[attr-defined]
-    at = tuple(it.var - it.dom.min for it in axes)
+def _one_for_each(block: Block, around: Sequence[For]) -> tuple[tuple[Buffer, ...], Stmt]:
+    """What `block` allocates, with axes for its instances, and its body, which uses these.
+
+    The instances of a block without iterators are the turns of the loops `around`.
+    """
+    every = [(it.var, it.dom) for it in block.iter_vars if it.kind == "spatial"]
+    if not block.iter_vars:
+        every = [(loop.loop_var, Range(loop.min, loop.extent)) for loop in around]
+    axes = [(var, dom) for var, dom in every if isinstance(dom.extent, Const)]
+    counts = tuple(int(dom.extent.value) for _, dom in axes)  # type: ignore[attr-defined]
+    at = tuple(var - dom.min for var, dom in axes)
     larger = {old: replace(old, shape=(*counts, *old.shape)) for old in block.alloc_buffers}
 
     return tuple(larger.values()), substitute_cells(block.body, larger, lambda _: at)
