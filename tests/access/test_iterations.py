@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from workbench import arith, script
-from workbench.access.iterations import apart, carries, feeds, never_meet, written_together
+from workbench.access.iterations import (
+    apart,
+    carries,
+    carries_own,
+    feeds,
+    never_meet,
+    written_together,
+)
 from workbench.access.units import Unit, units
 from workbench.ir import Buffer, For, PrimFunc, walk
 
@@ -98,6 +105,22 @@ def test_either_of_two_may_write_what_the_other_reads(index: str, carried: bool)
     asked = Asked(f"for t in range(8):\n    B[t] = X[{index}]\n    X[t] = A[t]")
     assert asked.carries(0, 1) is carried
     assert asked.carries(1, 0) is carried
+
+
+def test_what_neither_of_two_reads_may_be_written_by_both() -> None:
+    asked = Asked("for t in range(4):\n    X[t] = A[0]\n    X[t + 1] = A[1]")
+    assert asked.carries(0, 1)
+
+
+def test_a_loop_carries_what_any_store_of_a_block_does() -> None:
+    asked = Asked("""
+for t in range(1, 8):
+    with T.block("rows"):
+        v = T.axis.spatial(8, t)
+        B[v] = A[v]
+        X[v] = X[v - 1]
+""")
+    assert carries_own(asked.loop, asked.units[0], asked.x, asked.dom)
 
 
 def test_what_is_written_in_each_turn_is_carried() -> None:
