@@ -85,6 +85,13 @@ def test_no_block_may_write_over_what_is_another_s(first: str, second: str) -> N
     assert found(overwriting_errors, PAIR.format(first=first, second=second)) == OUT_OF_STEP
 
 
+def test_two_blocks_are_enough() -> None:
+    body = "for one in T.rows(1):\n    for x in T.blocks(2):\n        B[x] = A[x]\n    {second}"
+    two = body.format(second="for y in T.blocks(2):\n        B[1 - y] = A[y]")
+    assert found(overwriting_errors, two) == OUT_OF_STEP
+    assert found(overwriting_errors, body.format(second="B[0] = A[1]")) == OUT_OF_STEP  # each does
+
+
 def test_a_block_may_be_in_another_turn_of_what_is_around() -> None:
     body = """
 for t in range(2):
