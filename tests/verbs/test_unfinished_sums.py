@@ -79,6 +79,14 @@ def test_a_value_that_says_where_or_divides_may_not(used: str):
     assert "Can't reverse_compute_inline `use`" in text
 
 
+def test_a_sum_that_starts_in_its_last_turn_is_not_read_ahead_of_it():
+    loops = 'vi, vk = T.axis.remap("SR", [i, k])'
+    backwards = "vi = T.axis.spatial(4, i)\n            vk = T.axis.reduce(8, 7 - k)"
+    program = written().replace(loops, backwards)
+    text = refusal(program, lambda sch: sch.reverse_compute_at("use", "k"))
+    assert "`use` would read unfinished sums of M" in text
+
+
 @pytest.mark.parametrize("summed", ["A[vi, vk] + D[vi]", "A[vi, vk] * D[vk // 2]"])
 def test_what_is_summed_may_not_be_stored_early(summed: str):
     for step in (
