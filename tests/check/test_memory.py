@@ -140,6 +140,21 @@ def test_threads_count_from_0_wherever_a_loop_begins(
     np.testing.assert_array_equal(b, expected)
 
 
+def test_a_turn_may_say_where_threads_begin() -> None:
+    body = """
+for one in T.blocks(1):
+    for r in range(2):
+        for x in T.thread_binding(r, 8 + r, thread="threadIdx.x"):
+            if r < 1:
+                K[x] = A[x]
+        for y in T.thread_binding(r, 8 + r, thread="threadIdx.x"):
+            if y < 8:
+                B[r * 8 + y] = K[y]
+"""
+    with pytest.raises(wb.ScheduleError, match="that other threads hold in registers"):
+        wb.build(wb.Schedule(program(body)))  # in the second turn `y` is the thread y - 1
+
+
 # --- what all blocks write, again and again -------------------------------------------------------
 
 ALL = """
