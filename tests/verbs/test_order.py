@@ -253,3 +253,46 @@ def main(A: T.Buffer((4, 8), "int32"), D: T.Buffer((4,), "int32")):
     wb.Schedule(script.parse(text.format("k"))).compute_at("C", "j")
     with pytest.raises(wb.ScheduleError, match="the updates of `C` depend on their order"):
         wb.Schedule(script.parse(text.format("k % 4 * 2 + k // 4"))).compute_at("C", "j")
+
+
+TWO_UNITS = """
+@T.prim_func
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    for i, k in T.grid(4, 4):
+        with T.block("one"):
+            v = T.axis.spatial(16, i * 4 + k)
+            B[v] = A[v]
+        with T.block("two"):
+            v = T.axis.spatial(16, i * 4 + k)
+            {}
+"""
+
+
+def test_which_of_two_writes_a_cell_last_stays() -> None:
+    wb.Schedule(script.parse(TWO_UNITS.format("C[15 - v] = A[v] + 1"))).reorder("k", "i")
+    with pytest.raises(wb.ScheduleError, match="`two` needs cells of B that `one` writes in other"):
+        wb.Schedule(script.parse(TWO_UNITS.format("B[15 - v] = A[v] + 1"))).reorder("k", "i")
+
+
+def test_what_is_added_up_of_sums_under_way_stays() -> None:
+    """A sum of partial sums counts the first terms more often than the last ones."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), D: T.Buffer((4,), "int32")):
+    M = T.alloc_buffer((4,), "int32")
+    for i, k, l in T.grid(4, 2, 2):
+        with T.block("M"):
+            v = T.axis.spatial(4, i)
+            r = T.axis.reduce(4, k * 2 + l)
+            with T.init():
+                M[v] = 0
+            M[v] = M[v] + A[v, r]
+        with T.block("D"):
+            v = T.axis.spatial(4, i)
+            r = T.axis.reduce(4, k * 2 + l)
+            with T.init():
+                D[v] = 0
+            D[v] = D[v] + M[v]
+"""
+    with pytest.raises(wb.ScheduleError, match="`D` needs cells of M that `M` writes in other"):
+        wb.Schedule(script.parse(text)).reorder("l", "k")
