@@ -39,6 +39,10 @@ HARMFUL = [
     "D[vj] = B[M[vj]]",
     "D[vj] = T.if_then_else(0 < M[vj], B[vj + 5], 0)",
     "D[vj] = T.if_then_else(0 < M[vj], 100 // B[vj], 0)",
+    "D[vj] = T.if_then_else(0 < M[vj], 100 // vj, 0)",
+    "if 0 < M[vj]:\n                D[vj] = B[vj]",
+    "for q in range(T.min(M[vj], 8)):\n                D[vj] = B[q]",
+    "for q in range(M[vj]):\n                D[vj] = 100 // vj",
 ]
 
 
