@@ -23,6 +23,7 @@ from benchmarks.matmuls import (
 )
 from workbench.ir import PrimFunc
 from workbench.verbs.primitive import REGISTRY
+from workbench.widgets.page.collecting import collecting_later
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.page import page
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES, View
@@ -113,9 +114,10 @@ class _Clicked:
 
         def click(*args: Any, **kwargs: Any) -> Any:
             begun = time.perf_counter()
-            result = act(*args, **kwargs)
-            self.show()
-            self.seconds.append(time.perf_counter() - begun)
+            with collecting_later():
+                result = act(*args, **kwargs)
+                self.show()
+                self.seconds.append(time.perf_counter() - begun)
             return result
 
         return click

@@ -24,8 +24,9 @@ import hypothesis  # the first of them: pytest compiles it in its own way
 from tests.support import tools
 from tests.support.cases import CASES
 
-# One thread a process: the test processes share two cores.
+# One thread a process, and none that spins while it waits: the test processes share two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("MPLBACKEND", "agg")
 
 # What checks addresses in other languages for jsonschema takes most of a second to import, and no

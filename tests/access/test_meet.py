@@ -17,6 +17,7 @@ from workbench.access.meet import (
     Lags,
     Meets,
     Never,
+    Pair,
     Question,
     Unknown,
     first_meeting,
@@ -75,6 +76,21 @@ class Asked:
 
 
 # --- loops and guards -----------------------------------------------------------------------------
+
+
+def test_copies_that_are_used_in_turn_are_told_apart_before_a_cell_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In one turn of k, whoever is where in a copy; not where each side has a turn of its own."""
+    body = """
+for k in range(8):
+    for t in range(8):
+        S[k % 2, t * t % 9] = 1
+        S[(k + 1) % 2, t] = 2
+"""
+    assert isinstance(Asked(body).meet("kt", "k", "t"), Meets)
+    monkeypatch.setattr(Pair, "look", lambda *_: pytest.fail("it is looked at"))
+    assert Asked(body).meet("t", "t") == Never()
 
 
 def test_a_loop_whose_turns_write_their_own_cells() -> None:

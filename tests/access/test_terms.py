@@ -242,3 +242,13 @@ def test_a_program_without_a_meaning(name):
     func = program(body, alloc="S = T.alloc_buffer((4,))")
     with pytest.raises(Invalid, match=re.escape(told)):
         difference(func, func, random_data(func, 0))
+
+
+def test_a_region_whose_ends_have_no_number_in_a_turn_is_all_of_a_dimension():
+    func = program(
+        "for i in range(6):\n    with T.block('S'):\n        v = T.axis.spatial(6, i)\n"
+        "        T.reads(C[n[v] % 4], n[v])\n        T.writes(S[v])\n"
+        "        S[v] = T.if_then_else(v < 2, C[n[v] % 4], 0.0)",
+        alloc="S = T.alloc_buffer((6,))",
+    )
+    assert difference(func, func, random_data(func, 0)) == ""

@@ -13,6 +13,7 @@ from workbench.arith import (
     Bounds,
     Simplifier,
     SizedEnds,
+    Table,
     is_injective,
     prove,
     relax,
@@ -21,10 +22,10 @@ from workbench.arith import (
 )
 from workbench.arith.evaluate import evaluate
 from workbench.arith.radix import Fixed
-from workbench.ir import Expr, Range, SizeVar, Var, as_expr, free_vars
+from workbench.ir import Expr, Range, SizeVar, Var, as_expr, binary, free_vars
 
 N, M = SizeVar("n"), SizeVar("m")
-I, J, K, T = Var("i"), Var("j"), Var("k"), Var("t")
+I, J, K, T, F = Var("i"), Var("j"), Var("k"), Var("t"), Var("f")
 LIMITS = {I: N, J: M, K: (N + 3) // 4, T: as_expr(4)}
 DOM: Bounds = {var: up_to(limit) for var, limit in LIMITS.items() if var is not T} | {T: (0, 3)}
 LEAVES = (I, J, K, T, N, M)
@@ -40,6 +41,26 @@ def points(most: int = 5) -> Iterator[dict[Var, int]]:
 
 
 POINTS = list(points())
+
+
+def holds_in_rows(condition: Expr) -> bool:
+    """Whether it does at small sizes, wherever it divides by no 0; `F` counts cells of rows."""
+    table, used = Table([condition]), {*free_vars(condition)}
+    for n, m in product(range(4), repeat=2):
+        sizes: dict[Var, int] = {N: n, M: m}
+        limits = {**LIMITS, F: N * M}
+        turns = {v: range(int(evaluate(limits[v], sizes))) for v in limits if v in used}
+        if not all(holds for _, (holds,) in table.rows(turns, sizes)):
+            return False
+    return True
+
+
+def drawn_rows(rng: random.Random) -> Expr:
+    """A random row or cell of rows whose width sizes tell."""
+    width = rng.choice((N, M, M, M * 2, N + 1, N - 2))
+    inside = rng.choice((F, F, I * M + J, J * N + I, I * width + J, F + drawn(rng, 0)))
+    row = (inside // width, inside % width, inside // width * width + inside % width)
+    return rng.choice(row) + rng.choice((0, 0, drawn(rng, 1)))
 
 
 def drawn(rng: random.Random, depth: int = 2) -> Expr:
@@ -62,6 +83,42 @@ def test_what_is_proved_holds_at_every_size(seed):
                 assert all(evaluate(condition, point) for point in POINTS), condition
         short = simplify(a, DOM)
         assert all(evaluate(short, point) == evaluate(a, point) for point in POINTS), (a, short)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(1))
+def test_what_is_proved_of_rows_and_cells_holds_at_every_size(seed):
+    rng, dom = random.Random(seed), {**DOM, F: up_to(N * M)}
+    for _ in range(6):
+        a, b = drawn_rows(rng), rng.choice((N, M, N * M, as_expr(0), drawn_rows(rng)))
+        for condition in (a < b, a <= b, a >= b, a <= b - 1):
+            assert not prove(condition, dom) or holds_in_rows(condition), condition
+        assert holds_in_rows(binary("==", simplify(a, dom), a)), a
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        F // M < N,
+        F % M < M,
+        binary("==", F // M * M + F % M, F),
+        binary("==", (I * M + J) // M, I),
+        binary("==", (I * M + J) % M, J),
+        (I * M + J + 1) // M <= I + (J + 1) // M,
+        (I * 4 + T) * M + J < N * 4 * M,
+        F // M // 4 <= (N - 1) // 4,
+        F % M // 2 <= (M - 1) // 2,
+    ],
+)
+def test_rows_and_cells_of_a_width_that_sizes_tell(holds):
+    dom = {**DOM, F: up_to(N * M)}
+    assert prove(holds, dom)
+    assert holds_in_rows(holds)
+
+
+@pytest.mark.parametrize("open_", [F // M < N - 1, F // N < N, F % M < N, (F + 1) // M < N])
+def test_rows_that_there_may_be_are_not_proved_away(open_):
+    assert not prove(open_, {**DOM, F: up_to(N * M)})
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,7 @@ UNSEEN = """lab => {
   const asked = lab.querySelector('.wb-question:not([hidden]) .wb-ask');
   const costs = lab.querySelector('.wb-costs:not([hidden])'); // hidden where a lesson names none
   const pane = lab.querySelector('.wb-machine .wb-body')?.getBoundingClientRect();
-  const strips = [...lab.querySelectorAll('.wb-machine .wb-strips > svg')]
+  const strips = [...lab.querySelectorAll('.wb-machine .wb-strips > svg:not([data-scrolls])')]
     .map((strip) => strip.getBoundingClientRect())
     .filter((box) => box.height);
   const cut = strips

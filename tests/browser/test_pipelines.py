@@ -12,7 +12,7 @@ from tests.browser.plain import Plain
 from tests.browser.test_lab import inside, menu_at, shoot
 from tests.browser.test_places import opened
 from tests.lower.test_double_buffers import tiled
-from tests.lower.test_pipelines import prefetching
+from tests.lower.test_pipelines import noted, of_one_thread, prefetching
 from tests.support.every import some
 
 SIZES = [(829, 566), (949, 747), (1400, 1000)]  # of labs: panes of 368 x 310 up to a full screen
@@ -54,6 +54,25 @@ def test_it_fits_and_its_letters_are_read(
     assert drawing.evaluate(SMALLEST) >= 11.9
     assert page.locator(".wb-machine .wb-body").evaluate("el => el.scrollWidth <= el.clientWidth")
     shoot(page, f"pipeline-{width}-{scheme}")
+    page.close()
+
+
+def test_many_statements_scroll_and_their_letters_are_read(browser: Browser, tmp_path: Path):
+    stores = [
+        f'with T.block("B{k}"):\n        B[k, {k % 4}, t] = A[k, {k % 4}, t]' for k in range(20)
+    ]
+    text = "\n    ".join(["for k in T.serial(8, annotations=NOTES):", *stores])
+    func = of_one_thread(text, NOTES=noted([0] * 19 + [1]))
+    wb.lab(func, panes=["pipeline"]).to_html(tmp_path / "lab.html")
+    page = opened(browser, tmp_path / "lab.html", 845, 626)
+    page.add_style_tag(content=".wb-lab { height: 566px !important }")
+    drawing = page.locator(".wb-strips > svg").filter(visible=True)
+    expect(drawing.locator("g[data-statement]").first).to_be_visible()
+    assert drawing.evaluate(SMALLEST) >= 11.9
+    body = page.locator(".wb-machine .wb-body")
+    assert body.evaluate("el => el.scrollHeight > el.clientHeight")
+    assert body.evaluate("el => el.scrollWidth <= el.clientWidth")
+    shoot(page, "pipeline-many")
     page.close()
 
 

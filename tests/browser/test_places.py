@@ -235,11 +235,20 @@ def test_pictures_use_the_room_that_there_is(browser: Browser, saved: Path):
 
 # How tall the smallest words of a picture's drawings are on the screen, in px.
 LETTERS = """() => Math.min(...[...document.querySelectorAll('.wb-strips > svg text')]
-  .filter((words) => words.checkVisibility())
+  .filter((words) => words.checkVisibility() && !words.matches('.wb-chip ~ *, .wb-room ~ *'))
   .map((words) => parseFloat(getComputedStyle(words).fontSize) * words.getScreenCTM().a))"""
 
 
+# The names of buffers and blocks that are wider than the box that they stand in.
+WIDER = """() => [...document.querySelectorAll('.wb-strips > svg .wb-chip ~ .wb-name')]
+  .filter((name) => name.checkVisibility())
+  .map((name) => [name, name.parentNode.querySelector('.wb-chip')])
+  .filter(([name, box]) => name.getBBox().width > box.getBBox().width)
+  .map(([name]) => name.textContent)"""
+
+
 def test_words_stay_as_tall_where_a_picture_shrinks(browser: Browser, saved: Path):
+    """But for those that have no room for that: they stay in their boxes."""
     page = opened(browser, saved, 829 + 16, 700)
     page.add_style_tag(content=".wb-lab { height: 500px !important }")
     shrunk = 0
@@ -249,5 +258,6 @@ def test_words_stay_as_tall_where_a_picture_shrinks(browser: Browser, saved: Pat
         box, natural = drawing.bounding_box(), drawing.get_attribute("width")
         shrunk += box["width"] < float(natural) - 10
         page.wait_for_function(f"({LETTERS})() > 11.9")
+        assert page.evaluate(WIDER) == []
     assert shrunk
     page.close()

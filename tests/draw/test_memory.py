@@ -244,3 +244,10 @@ def test_nothing_is_referred_to_by_an_id():
     """The first element with an id may stand in a hidden tab; what refers to it would vanish."""
     text = "".join(map(svg, drawn(insight.memory(shared()), insight.memory(naive(1024)))))
     assert "url(" not in text and ' id="' not in text and "href" not in text
+
+
+def test_of_several_strips_a_pane_may_show_the_first():
+    """Half a pane is too low for the words of one; a single strip is seen whole."""
+    one, several = draw.memory_picture(insight.memory(kept())), insight.memory(many())
+    assert [strip.scrolls for strip in one.strips] == [False]
+    assert {strip.scrolls for strip in draw.memory_picture(several).strips} == {True}

@@ -86,6 +86,18 @@ def test_recorded_times_say_so_and_stand_under_the_roof(monkeypatch):
     )
 
 
+def test_times_of_two_days_say_whose_they_are(monkeypatch):
+    sch = naive(wb.Schedule(matmul(64)), 16)
+    run = recorded.Run(recorded.program_key(sch.func), "naive", TIMING)
+    monkeypatch.setattr(recorded, "all_runs", lambda: (run,))
+    beside = {"cuBLAS": lambda: replace(TIMING, date="2026-11-26")}
+    found = lesson.compare({"naive": sch, "again": sch}, *ARRAYS, beside=beside)
+    assert found.notes[1:3] == (
+        "Times of naive, again: recorded on NVIDIA H200, 2026-11-21.",
+        "Times of cuBLAS: recorded on NVIDIA H200, 2026-11-26.",
+    )
+
+
 def test_tiles_too_large_for_a_block_are_named():
     big = blocking_with_shared(wb.Schedule(matmul(1024)), 16, 16, 16, 16, 32)
     assert lesson.compare({"big": big}).notes[1] == (

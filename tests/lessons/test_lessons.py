@@ -122,13 +122,17 @@ def test_a_lesson_says_what_it_teaches_asks_and_sets_a_task(path: Path):
     stem = path.stem[:2]
     assert asked[-1] == f"{stem}_end" and (asked[0] == f"{stem}_begin" or stem == "01")
     graded = [c for c in cells if "nbgrader" in c.metadata]
-    assert [c.id for c in graded] == ["exercise-task", "exercise-start", "exercise-check"]
+    tasks = ["broken", "exercise"] if stem == "09" else ["exercise"]
+    parts = [f"{task}-{part}" for task in tasks for part in ("task", "start", "check")]
+    assert [c.id for c in graded] == parts
     grades = [c.metadata["nbgrader"] for c in graded]
-    assert [g["solution"] for g in grades] == [False, True, False]
-    assert [g["grade"] for g in grades] == [False, False, True]
-    assert [g["locked"] for g in grades] == [True, False, True]
+    assert [g["solution"] for g in grades] == [False, True, False] * len(tasks)
+    assert [g["grade"] for g in grades] == [False, False, True] * len(tasks)
+    assert [g["locked"] for g in grades] == [True, False, True] * len(tasks)
     assert len({g["grade_id"] for g in grades}) == len(grades)
-    assert graded[-1].source == "exercise.check(mine)", "its value, in the last line, is graded"
+    values = {"broken": "broken.check(mends)", "exercise": "exercise.check(mine)"}
+    last = [c.source for c in graded[2::3]]
+    assert last == [values[task] for task in tasks], "its value, in the last line, is graded"
 
 
 @pytest.mark.parametrize("path", ALL, ids=name)
@@ -191,6 +195,11 @@ def test_the_graded_cell_is_worth_what_the_check_can_give(path: Path):
     exercise = wb.lesson.exercise(named)
     assert cells["exercise-check"].metadata["nbgrader"]["points"] == exercise.points
     assert exercise.lesson == path.stem
+    if "broken-task" in cells:
+        (named,) = re.findall(r'lesson\.mending\("(\w+)"\)', cells["broken-task"].source)
+        broken = wb.lesson.mending(named)
+        assert cells["broken-check"].metadata["nbgrader"]["points"] == broken.points
+        assert broken.lesson == path.stem
 
 
 class Opened(NamedTuple):

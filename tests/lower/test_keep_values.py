@@ -275,7 +275,7 @@ def executable(gxx: str) -> Executable:
 def test_what_all_turns_load_is_loaded_once(name: str):
     text, written, left = MOVED[name]
     kernel = kernel_of(text)
-    kept = keep_values(kernel, CUDA)
+    kept = keep_values(kernel)
     assert (loads(kernel), loads(kept)) == (written, left), script.show(kept)
     for one, other in zip(emulated(text, kernel), emulated(text, kept), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -285,7 +285,7 @@ def test_what_all_turns_load_is_loaded_once(name: str):
 def test_what_may_be_another_cell_or_no_load_at_all_stays(name: str):
     """Some of these cells are beyond their array, where the program does not go."""
     kernel = kernel_of(STAYS[name])
-    assert keep_values(kernel, CUDA) is kernel
+    assert keep_values(kernel) is kernel
 
 
 @pytest.mark.parametrize("number", range(len(TEXTS)))
@@ -305,7 +305,7 @@ def test_nothing_moves_past_a_barrier_or_a_wait():
 """
     kernel = kernel_of(text)
     assert any(isinstance(node, Barrier) for node in walk(kernel.body))
-    assert keep_values(kernel, CUDA) is kernel
+    assert keep_values(kernel) is kernel
 
 
 def test_what_a_copy_takes_stays_where_it_is():
@@ -321,9 +321,9 @@ def test_what_a_copy_takes_stays_where_it_is():
         copies = isinstance(node, BufferStore) and node.buffer.scope == "shared"
         return replace(node, value=Call(CP_ASYNC, (node.value,), "int32")) if copies else node
 
-    assert keep_values(kernel, CUDA) is not kernel
+    assert keep_values(kernel) is not kernel
     copying = replace(kernel, body=rewrite(kernel.body, copied))
-    assert keep_values(copying, CUDA) is copying
+    assert keep_values(copying) is copying
 
 
 def test_a_variable_that_counts_in_two_loops_tells_other_cells_in_each():
@@ -338,13 +338,13 @@ def test_a_variable_that_counts_in_two_loops_tells_other_cells_in_each():
     kernel = kernel_of(text)
     j, l = (n.loop_var for n in walk(kernel.body) if isinstance(n, For) and n.loop_var.name in "jl")
     shared = replace(kernel, body=rewrite(kernel.body, lambda node: j if node is l else node))
-    assert keep_values(shared, CUDA) is shared
-    assert loads(keep_values(kernel, CUDA)) == 6
+    assert keep_values(shared) is shared
+    assert loads(keep_values(kernel)) == 6
 
 
 def test_what_is_kept_is_a_part_of_what_the_program_has():
     (kernel,) = lower(blocked_matmul(), CUDA).kernels
-    kept = keep_values(kernel, CUDA)
+    kept = keep_values(kernel)
     views = dict(kept.views)
     names = {b.name: views[b].name for b in kept.allocs if b not in kernel.allocs}
     assert names == {"A_shared_kept": "A_shared", "B_shared_kept": "B_shared"}
@@ -450,7 +450,7 @@ def random_case(maker: type[Maker], seed: int) -> str:
     kernel = maker(rng).kernel()
     if maker is Maker:
         kernel = replace(kernel, body=rewrite(kernel.body, lambda node: unrolled(node, rng)))
-    kept = keep_values(kernel, CUDA)
+    kept = keep_values(kernel)
     if kept is kernel:
         return "nothing"
     numbers = np.random.default_rng(seed)

@@ -16,16 +16,16 @@ from workbench.lower.unroll_registers import turns_written
 AHEAD = """
 @T.prim_func
 def main(A: T.Buffer((TURNS, 16, 32), "float32"), B: T.Buffer((TURNS, 16, 32), "float32")):
-    R = T.alloc_buffer((16,), scope="local")
+    R = T.alloc_buffer((32, 16), scope="local")
     for t in T.thread_binding(32, thread="threadIdx.x"):
         for k in T.serial(TURNS, annotations={"software_pipeline_stage": [0, STAGE],
                                              "software_pipeline_order": [0, 1]}):
             for i in range(16):
                 with T.block("R"):
-                    R[i] = A[k, i, t]
+                    R[t, i] = A[k, i, t]
             for j in range(16):
                 with T.block("B"):
-                    B[k, j, t] = R[j] * T.float32(2)
+                    B[k, j, t] = R[t, j] * T.float32(2)
 """
 
 
@@ -65,7 +65,7 @@ def test_results_are_those_of_the_program(turns: int):
 
 
 def test_a_register_that_a_turn_names_by_itself_takes_all_turns():
-    text = AHEAD.replace("R[i] = A[k, i, t]", "R[(i + k) % 16] = A[k, i, t]")
+    text = AHEAD.replace("R[t, i] = A[k, i, t]", "R[t, (i + k) % 16] = A[k, i, t]")
     func = script.parse(text.replace("TURNS", "40").replace("STAGE", "0"))
     assert isinstance(func, PrimFunc)
     assert turns_written(loops(func)["k"]) == 16

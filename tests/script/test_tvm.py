@@ -205,6 +205,20 @@ def test_names_stay_as_long_as_what_they_name(tvm):
     assert ": T.let" not in ours.func.script("tvm")
 
 
+def test_a_name_that_nobody_uses_is_not_kept_from_before_a_step(tvm):
+    """Its value would be told by a loop that there is no more."""
+    told = """
+    for i in range(8):
+        k: T.let = i + 1
+        with T.sblock("B"):
+            vi = T.axis.spatial(8, 0)
+            B[0] = A[0]
+    """
+    ours = wb.Schedule(parse(from_source(stated(told)).script()))
+    ours.split("i", [None, 4])
+    from_source(ours.func.script("tvm"))
+
+
 def test_a_function_of_several_values_names_them_as_tvm_does(tvm):
     from tvm import te, topi
 

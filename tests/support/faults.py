@@ -325,7 +325,7 @@ def vectors_contiguous(mp: MonkeyPatch) -> None:
 # --- C-like text ---------------------------------------------------------------------------------
 
 
-@fault("annotate", code=True, first=20)
+@fault("unannotate", code=True, first=20)
 def code_truncates(mp: MonkeyPatch) -> None:
     """Code writes / for a floor division of negative numbers."""
     expressions = import_module("workbench.codegen.expressions").Expressions

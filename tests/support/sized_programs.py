@@ -68,6 +68,14 @@ def pair(shape: str, out: str, *stages: str, scratch: str = "") -> str:
     )
 
 
+TWO = HEAD.replace("n, m, k = T.int32(), T.int32(), T.int32()", "n, m = T.int32(), T.int32()")
+ROWS = (
+    TWO
+    + """    A = T.match_buffer(a, (n, m), "float32")
+    B = T.match_buffer(b, (n * m,), "float32")
+    C = T.match_buffer(c, (n * m,), "float32")
+"""
+)
 SUM = "with T.init():\n    C[vi, vj] = T.float32(0)\nC[vi, vj] = C[vi, vj] + A[vi, vr] * B[vr, vj]"
 FAMILIES = {
     "sum of vectors": pair("n", "n", nest("C", "i", "n", "C[vi] = A[vi] + B[vi]")),
@@ -117,28 +125,31 @@ FAMILIES = {
     "transposed": HEAD
     + MATRICES.replace("c, (n, m)", "c, (m, n)")
     + nest("C", "j, i", "m, n", "C[vj, vi] = A[vi, 0] + B[0, vj]"),
-    "flat rows": HEAD.replace(
-        "n, m, k = T.int32(), T.int32(), T.int32()", "n, m = T.int32(), T.int32()"
-    )
-    + """    A = T.match_buffer(a, (n, m), "float32")
-    B = T.match_buffer(b, (n * m,), "float32")
-    C = T.match_buffer(c, (n * m,), "float32")
-    D = T.alloc_buffer((n * m,))
-"""
+    "flat rows": ROWS
+    + "    D = T.alloc_buffer((n * m,))\n"
     + nest("D", "i, j", "n, m", "D[vi * m + vj] = A[vi, vj] + B[vi * m + vj]")
     + nest("C", "i, j", "n, m", "C[vi * m + vj] = D[vi * m + vj] * 2.0"),
-    "fixed sum": HEAD.replace(
-        "n, m, k = T.int32(), T.int32(), T.int32()", "n, m = T.int32(), T.int32()"
-    )
-    + MATRICES.replace("k", "6")
-    + nest("C", "i, j, r", "n, m, 6", SUM, "SSR"),
+    "flattened": ROWS
+    + "    D = T.alloc_buffer((n * m,))\n"
+    + nest("D", "i, j", "n, m", "D[vi * m + vj] = A[vi, vj] * 3.0")
+    + nest("C", "i", "n * m", "C[vi] = D[vi] + B[vi]"),
+    "reshaped": ROWS
+    + "    D = T.alloc_buffer((n, m))\n"
+    + nest("D", "i, j", "n, m", "D[vi, vj] = A[vi, vj] + B[vi * m + vj]")
+    + nest("C", "i", "n * m", "C[vi] = D[vi // m, vi % m] * 2.0"),
+    "rows of tiles": ROWS.replace("n, m)", "n * 4, m)").replace("(n * m", "(n * 4 * m")
+    + "    D = T.alloc_buffer((m, 4, n))\n"
+    + nest("D", "i, k, j", "n, 4, m", "D[vj, vk, vi] = A[vi * 4 + vk, vj]")
+    + nest("C", "i", "n * 4 * m", "C[vi] = D[vi % m, vi // m % 4, vi // m // 4] + B[vi]"),
+    "fixed sum": TWO + MATRICES.replace("k", "6") + nest("C", "i, j, r", "n, m, 6", SUM, "SSR"),
 }
 TRIED = (1, 2, 3, 4, 5, 7, 8, 9)
 VERBS = (
     *("split", "split", "fuse", "reorder", "bind", "unroll", "vectorize", "parallel"),
     *("add_unit_loop", "set_scope", "decompose_reduction", "rfactor", "compute_inline"),
     *("reverse_compute_inline", "compute_at", "reverse_compute_at", "cache_read", "cache_write"),
-    *("reorder_block_iter_var", "storage_align"),
+    *("reorder_block_iter_var", "storage_align", "blockize", "transform_layout"),
+    *("transform_block_layout", "pad_einsum"),
 )
 
 

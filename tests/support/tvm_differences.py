@@ -21,7 +21,8 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
         "Reductions across threads",
         "*",
-        r"would both (update|write)|may (update|write) the same|share the sum of .* out",
+        r"would both (update|write)|may (update|write) the same|share the sum of .* out"
+        r"|which come in any order, would share cells",
     ),
     Explanation("A bound loop stays bound", "*", r"it is bound to"),
     Explanation("One axis, one extent", "bind", r"it runs .* times, but"),
@@ -59,7 +60,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
         "Values that are not made yet",
         "reverse_compute_at",
-        r"not made yet|made in different|too early",
+        r"not made yet|made in different|too early|unfinished sums",
     ),
     Explanation("Values that are not made yet", "compute_at", r"not made yet|makes? all"),
     Explanation(

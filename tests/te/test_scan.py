@@ -114,6 +114,45 @@ def test_stages_of_a_scan_are_scheduled():
     np.testing.assert_allclose(out[:, 0], [1, 1, 3, 5, 9, 15])
 
 
+def state_of(tensor: te.Tensor) -> te.Tensor:
+    """The state that a stage of a scan reads."""
+    return next(t for t in tensor.op.input_tensors if t.name in ("state", "h"))
+
+
+@pytest.mark.parametrize("sizes", [(6, 20), (3, 1)])
+def test_the_state_of_a_scan_is_cached(sizes):
+    x, both, update, total = fibonacci(*sizes)
+    s = te.create_schedule(total.op)
+    copy = s.cache_read(state_of(both), "local", [both])
+    outer, inner = s[update].split(update.op.axis[1], factor=16)
+    s[both].compute_at(s[update], inner)
+    s[copy].compute_at(s[update], inner)
+    first = s[total.op.init[0]]
+    for stage, axis in ((s[update], outer), (first, first.op.axis[1])):
+        stage.bind(axis, te.thread_axis("blockIdx.x"))
+    s[update].bind(inner, te.thread_axis("threadIdx.x"))
+    sch, func = s.applied([x, total]), te.create_prim_func([x, total])
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
+def test_the_state_that_a_network_reads_whole_is_cached():
+    x, w, u, carried, _, _, h, total = network(4, 5, 3)
+    s = te.create_schedule([h.op, total.op])
+    s.cache_read(state_of(carried), "global", [carried])
+    sch, func = s.applied([x, w, u, h, total]), te.create_prim_func([x, w, u, h, total])
+    assert "net_v0_global" in sch.func.script()
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
+def test_the_update_of_a_scan_moves_to_the_stage_that_reads_another_time():
+    x, _, _, total = fibonacci(6, 20)
+    sch = wb.Schedule(func := te.create_prim_func([x, total]))
+    sch.reverse_compute_at("update", sch.get_loops("both")[0])
+    sch.cache_read("both", 0, "local")
+    sch.compute_at("scan_local", sch.get_loops("both")[0])
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
 def test_stages_of_a_scan_are_inlined_but_for_the_first_times_and_the_update():
     x, _, _, total = fibonacci(6, 16)
     s = te.create_schedule(total.op)

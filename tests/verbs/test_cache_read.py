@@ -224,3 +224,66 @@ def test_the_copy_counts_as_the_program_does(cell: str, loop: str):
     sch.compute_at(copy, loop)
     verify(sch.func)
     assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
+IN_ONE_ARRAY = """
+@T.prim_func
+def main(X: T.Buffer((12,), "float32"), S: T.Buffer((12,), "float32")):
+    for i in range(4):
+        with T.block("a"):
+            v = T.axis.spatial(4, i)
+            S[v + 4] = X[v] + S[v]
+    for i in range(4):
+        with T.block("b"):
+            v = T.axis.spatial(4, i)
+            S[v + 8] = X[v] + S[v + {first}]
+"""
+
+
+def test_what_is_read_of_other_cells_than_are_written_is_copied_ahead_of_all():
+    sch = wb.Schedule(before := script.parse(IN_ONE_ARRAY.format(first=0)))
+    sch.cache_read("b", "S", "local")
+    assert difference(before, sch.func, random_data(before, seed=0)) == ""
+    assert [block.name for block in sch.get_blocks()] == ["S_local", "a", "b"]
+    assert "S[v + 8] = X[v] + S_local[v]" in script.show(sch.func)
+
+
+@pytest.mark.parametrize("first", [1, 5])  # a cell that `a` has written; that `b` writes itself
+def test_what_is_read_of_cells_that_are_written_is_not_copied_ahead(first):
+    sch = wb.Schedule(script.parse(IN_ONE_ARRAY.format(first=first)))
+    with pytest.raises(wb.ScheduleError, match="2 blocks write it"):
+        sch.cache_read("b", "S", "local")
+    with pytest.raises(wb.ScheduleError, match="2 blocks write it"):
+        sch.cache_read("b", "S", "local", consumer_blocks=["b"])
+
+
+UNDER_A_CONDITION = """
+@T.prim_func
+def main(A: T.Buffer((13,), "float32"), D: T.Buffer((13,), "float32")):
+    C = T.alloc_buffer((13,))
+    for i_0, i_1 in T.grid(3, 6):
+        with T.block("C"):
+            vi = T.axis.spatial(13, i_0 * 5 + i_1)
+            T.where(i_0 * 5 + i_1 < 13 and i_1 < 5)
+            C[vi] = A[vi] * 2.0
+        with T.block("D"):
+            vi = T.axis.spatial(13, {cell})
+            T.where({where})
+            D[vi] = C[vi] + 1.0
+"""
+
+
+@pytest.mark.parametrize(("verb", "block"), [("cache_read", "D"), ("cache_write", "C")])
+def test_a_copy_is_made_where_a_condition_lets_its_maker_run(verb, block):
+    text = UNDER_A_CONDITION.format(cell="i_0 * 5 + i_1", where="i_0 * 5 + i_1 < 13 and i_1 < 5")
+    sch = wb.Schedule(before := script.parse(text))
+    getattr(sch, verb)(block, 0, "global")
+    assert difference(before, sch.func, random_data(before, seed=0)) == ""
+    assert script.show(sch.func).count("T.where(i_0 * 5 + i_1 < 13 and i_1 < 5)") == 3
+
+
+def test_a_reader_that_runs_where_its_maker_does_not_has_no_copy():
+    text = UNDER_A_CONDITION.format(cell="i_0 * 5", where="i_1 > 0")
+    sch = wb.Schedule(script.parse(text))
+    with pytest.raises(wb.ScheduleError, match="would read C_global too early"):
+        sch.cache_read("D", "C", "global")

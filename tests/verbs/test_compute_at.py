@@ -337,14 +337,14 @@ def main(S: T.Buffer((17,), "float32")):
 """
 
 
-def test_past_a_block_that_writes_other_cells_of_what_it_reads():
-    text = after(
-        HALVES.format(domain=8, first=8), lambda sch: sch.compute_at("B", sch.get_loops("C")[0])
-    )
+@pytest.mark.parametrize("domain", [8, 9])
+def test_past_a_block_that_writes_other_cells_of_what_it_reads(domain: int):
+    program = HALVES.format(domain=domain, first=8)  # the ninth iteration runs in neither place
+    text = after(program, lambda sch: sch.compute_at("B", sch.get_loops("C")[0]))
     assert "for i in range(8):\n    with T.block" in text
 
 
-@pytest.mark.parametrize(("domain", "first"), [(8, 7), (9, 8), (8, 0)])
+@pytest.mark.parametrize(("domain", "first"), [(8, 7), (8, 0)])
 def test_not_past_a_block_that_writes_what_it_may_read(domain: int, first: int):
     sch = wb.Schedule(script.parse(HALVES.format(domain=domain, first=first)))
     with pytest.raises(ScheduleError, match="`C` overwrites S, which it reads"):

@@ -21,7 +21,7 @@ from workbench.access.counters import (
     limited,
     one_to_one,
     rows_counted,
-    stopped,
+    stopped_digits,
     untangled,
     variables,
 )
@@ -108,7 +108,7 @@ def filled_as(access: Access[For], own: Bounds, dom: Bounds) -> Filled | None:
     conditions = [one for guard in access.guards for one in positive(guard)]
     if any(isinstance(ends, SizedEnds) for ends in own.values()):
         conditions = [one for one in conditions if not arith.prove(one, {**dom, **own})]
-    corner, own, left, _ = stopped(access.indices, conditions, own)
+    corner, own, left, _ = stopped_digits(access.indices, conditions, own)
     box = whole_box(corner, access.sizes, own, dom)
     if box is None:
         return None

@@ -34,12 +34,12 @@ def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Ite
             for e, size in zip(cell, sizes, strict=True)
         )
         whole = tuple(
-            n if n > 0 else _most(size) for n, size in zip(sizes, buffer.shape, strict=True)
+            n if n > 0 else most(size) for n, size in zip(sizes, buffer.shape, strict=True)
         )
         yield Access(unit.stmt, buffer, kind == "write", corner, whole, at.guards, unit.loops)
 
 
-def _most(size: Size) -> int:
+def most(size: Size) -> int:
     """How long a dimension is, at most where sizes tell it."""
     ends = arith.bounds(size, {}) if isinstance(size, Expr) else (size, size)
     return ends[1] if ends is not None else MOST

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from workbench import arith
+from workbench.access.units import short
 from workbench.arith import Bounds, SizedEnds, conjuncts, joined
 from workbench.arith.canonical import Sum
 from workbench.ir import (
@@ -34,14 +35,29 @@ from workbench.ir import (
 )
 
 
-def counted(realize: BlockRealize, inner: Bounds) -> tuple[BlockRealize, Bounds]:
+def counted(
+    realize: BlockRealize, inner: Bounds, digits: bool = False
+) -> tuple[BlockRealize, Bounds]:
     """`realize` told by one variable for each counter that its predicate stops, and its bounds.
 
     ``T.where(a * 128 + b < 130)`` with `a` and `b` in `inner` says that the two loops count to
-    130. What is left of the predicate is that of the result.
+    130; with `digits`, so do those of a loop, ``T.where(a * 2 + f // 4 < 3)``, each of which is a
+    variable then. What is left of the predicate is that of the result.
     """
-    values, inner, left, _ = stopped(realize.iter_values, conjuncts(realize.predicate), inner)
+    conditions = conjuncts(realize.predicate)
+    count = stopped_digits if digits else stopped
+    values, inner, left, _ = count(realize.iter_values, conditions, inner)
     return replace(realize, iter_values=tuple(values), predicate=joined(left)), inner
+
+
+def stopped_digits(
+    values: Sequence[Expr], conditions: Sequence[Expr], inner: Bounds
+) -> tuple[list[Expr], Bounds, list[Expr], dict[Var, Expr]]:
+    """As `stopped`, with a variable for each digit of a loop that goes into `conditions`, too."""
+    told = [*values, *(short(condition, {}) for condition in conditions)]
+    if conditions:
+        told, inner = untangled(told, inner)
+    return stopped(told[: len(values)], told[len(values) :], inner)
 
 
 def stopped(
@@ -53,24 +69,45 @@ def stopped(
     them, which are used no more.
     """
     values, counters = list(values), dict[Var, Expr]()
-    waiting, left = list(conditions), list[Expr]()
+    waiting, left = _open(conditions, inner), list[Expr]()
     while waiting:
         condition, *waiting = waiting
         found = _counter(condition, inner)
         if found is not None:
             expr, stop = found
             counter = Var("n", expr.dtype)
-            changed = [put(e, expr, counter) for e in (*values, *left, *waiting)]
+            changed = [_told_by(e, expr, counter) for e in (*values, *left, *waiting)]
             now = {v for e in changed for v in variables(e)}
             if counter in now and not variables(expr) & now:
                 inner = {v: ends for v, ends in inner.items() if v not in variables(expr)}
                 inner[counter] = _ends_before(stop, counter)
                 counters[counter] = substitute(expr, counters)
                 values, left = changed[: len(values)], []
-                waiting = changed[len(values) :]  # with those before: they may count the counter
+                # with those before: they may count the counter
+                waiting = _open(changed[len(values) :], inner)
                 continue
         left.append(condition)
     return values, inner, left, counters
+
+
+def _open(conditions: Iterable[Expr], inner: Bounds) -> list[Expr]:
+    """Those of `conditions` that are not proved to hold in all turns of `inner`."""
+    return [condition for condition in conditions if not arith.prove(condition, inner)]
+
+
+def _told_by(e: Expr, counted: Expr, counter: Var) -> Expr:
+    """`e` with `counter` for what it counts, also where that is written out in a longer sum."""
+    found = put(e, counted, counter)
+    loops = variables(counted)
+    if not loops & variables(found):
+        return found
+    factors = arith.linear(counted, loops)
+    unit = next((v for v, factor in factors[0].items() if factor == 1), None) if factors else None
+    if unit is None:
+        return found
+    solved = counter - substitute(counted, {unit: const(0, unit.type)})
+    told = arith.simplify(substitute(found, {unit: solved}))
+    return found if loops & variables(told) else told
 
 
 def limited(
@@ -171,7 +208,7 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
     return step
 
 
-def _rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
+def rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
     """Each `a`, `width` and `b` of which `expr` is ``a * width + b``; sizes tell the width."""
     known = arith.Simplifier({})
     total = known.sum_of(expr)
@@ -185,7 +222,7 @@ def _rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
 
 def _count_of_rows(expr: Expr, inner: Bounds) -> Size | None:
     """As `count_of`, of rows of a width that sizes tell, each as long as that."""
-    for row, width, cell in _rows_in(expr):
+    for row, width, cell in rows_in(expr):
         counts = count_of(row, inner), count_of(cell, inner)
         if None not in counts and variables(row).isdisjoint(variables(cell)):
             rows, cells = (size_expr(count, expr.dtype) for count in counts)
@@ -319,7 +356,7 @@ def _runs_in_order(counter: Expr, dom: Bounds) -> bool:
     found = arith.linear(counter, variables(counter))
     turning = [v for v, (low, high) in dom.items() if low < high]
     if found is None:  # rows, of which the cells run inside
-        rows = next(_rows_in(counter), None)
+        rows = next(rows_in(counter), None)
         if rows is None:
             return False
         row, _, cell = rows

@@ -38,7 +38,7 @@ from typing import Any
 from workbench import arith
 from workbench.access.accesses import Access, accesses
 from workbench.access.boxes import Filled, box_around, filled, inside, merged
-from workbench.access.cells import all_made, loads_of, of_unit
+from workbench.access.cells import all_made, loads_of, most, of_unit
 from workbench.access.facts import fact, facts, follows, positive, scales
 from workbench.access.units import (
     Unit,
@@ -60,6 +60,7 @@ from workbench.ir import (
     Expr,
     For,
     Not,
+    Size,
     Stmt,
     Var,
     binary,
@@ -136,6 +137,12 @@ def surely_stored(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Made]:
     """What `unit` stores of `buffer`; nothing where data, or its block, may leave any of it out."""
     if buffer not in unit.writes or any(map(arith.reads_memory, unit.holds)):
         return []
+    if unit.block and _is_sized(unit.block, buffer):
+        body = substitute(unit.block.body, unit.values)
+        parts = either_way(units(body, unit.loops, unit.holds))
+        dom = {**arith.loop_bounds([loop for one in parts for loop in one.loops], dom), **dom}
+        dom |= summed_sizes(unit.block)
+        return [made for one in parts for made in surely_stored(one, buffer, dom)]
     if unit.block and not writes_all(unit.block, buffer):
         return []
     known: dict[Any, list[Made]] = remembered(unit.stmt)
@@ -144,6 +151,12 @@ def surely_stored(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Made]:
         dom = {**dom, **summed_sizes(unit.block)} if unit.block else dom
         known[key] = [Made(one, dom) for one in of_unit(unit, buffer, "write", {})]
     return known[key]
+
+
+def _is_sized(block: Block, buffer: Buffer) -> bool:
+    """Whether sizes tell how far a box goes that `block` declares to write of `buffer`."""
+    regions = (r.region for r in block.writes if r.buffer is buffer)
+    return any(arith.by_sizes(r.extent) for region in regions for r in region)
 
 
 def either_way(every: Iterable[Unit]) -> list[Unit]:
@@ -240,9 +253,9 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
             same[var] = theirs.pop(0) + ends[0]
         else:
             return False
-    number = arith.Simplifier(dom).number
-    held = [arith.simplify(one, dom) for guard in use.guards for one in arith.conjuncts(guard)]
-    known = {number(one) for one in held}
+    known = Simplifier(dom)
+    simple = known.simplify
+    held = {known.number(simple(one)) for guard in use.guards for one in arith.conjuncts(guard)}
     try:
         asked = [substitute(one, same) for guard in made.guards for one in arith.conjuncts(guard)]
         for index, at in zip(made.indices, use.indices, strict=True):
@@ -251,8 +264,8 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
         return False
     smaller = all(n <= m for m, n in zip(made.sizes, use.sizes, strict=True))
     return smaller and all(
-        not arith.reads_memory(one) and (arith.prove(one, dom) or number(one) in known)
-        for one in (arith.simplify(goal, dom) for goal in asked)
+        not arith.reads_memory(one) and (arith.proved(one, known) or known.number(one) in held)
+        for one in map(simple, asked)
     )
 
 
@@ -372,16 +385,21 @@ def writes_all(block: Block, buffer: Buffer) -> bool:
     A store under an `if` may leave its cell as it was.
     """
     region = next((r.region for r in block.writes if r.buffer is buffer), None)
-    if region is None or not all(isinstance(r.extent, Const) for r in region):
+    if region is None:
         return False
-    sizes = tuple(int(r.extent.value) for r in region if isinstance(r.extent, Const))
+    if not all(isinstance(r.extent, Const) or arith.by_sizes(r.extent) for r in region):
+        return False
+    shape: tuple[Size, ...] = tuple(
+        r.extent.value if isinstance(r.extent, Const) else r.extent for r in region
+    )
+    sizes = tuple(map(most, shape))
     sure = [unit for unit in either_way(units(block.body)) if buffer in unit.writes]
     dom: Bounds = dict(arith.loop_bounds([loop for unit in sure for loop in unit.loops]))
     stored = [one.access for unit in sure for one in surely_stored(unit, buffer, dom)]
     made = [Made(_relative(one, region, dom), dom) for one in stored]
     corner = tuple(const(0, r.min.dtype) for r in region)
     whole: Access[For] = Access(block, buffer, True, corner, sizes, (), ())
-    return covers(made, [whole], sizes, dom)
+    return covers(made, [whole], shape, dom)
 
 
 def _relative(access: Access[For], region: Box, dom: Bounds) -> Access[For]:

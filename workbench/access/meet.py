@@ -198,7 +198,7 @@ class Pair:
     def far(self) -> bool:
         """Whether bounds or digits prove that they never meet."""
         below = any(self._below(*one) for one in self.sums)
-        return below or self._digits_tell() or self._never_runs()
+        return below or self._digits_tell() or self._never_runs() or self._copies_tell()
 
     def kept_apart(self) -> bool:
         """Whether guards or remainders prove it, which takes longer."""
@@ -210,6 +210,18 @@ class Pair:
         around |= self.question.own & (self.a.variables() | self.b.variables())
         ends = (self.known.dom.get(var, (0, 0)) for var in around)
         return any(low > high for low, high in ends)
+
+    def _copies_tell(self) -> bool:
+        """Whether remainders keep indices apart that are told by what is the same on both sides.
+
+        As copies that a pipeline uses in turn: ``(k - 1) % 2`` and ``k % 2``.
+        """
+        a, b, own = self.a, self.b, self.question.own
+        return any(
+            own.isdisjoint((*free_vars(x), *free_vars(y))) and skips(x - y, m, n, self.known)
+            for x, m, y, n in zip(a.indices, a.sizes, b.indices, b.sizes, strict=True)
+            if x is not y
+        )
 
     def _below(self, x: Sum, m: int, y: Sum, n: int) -> bool:
         """Whether `m` indices from `x` on and `n` from `y` on have no number in common."""

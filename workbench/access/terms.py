@@ -58,8 +58,10 @@ from workbench.ir import (
     Node,
     Not,
     PrimFunc,
+    Range,
     Select,
     SeqStmt,
+    Size,
     Var,
     dtypes,
     in_width,
@@ -470,11 +472,24 @@ class _Run:
         self, regions: Sequence[BufferRegion], env: dict[Var, Term]
     ) -> dict[Buffer, list[range]]:
         """The declared regions, one range a dimension."""
-        found = {}
-        for region in regions:
-            ends = [(self.whole(r.min, env), self.whole(r.extent, env)) for r in region.region]
-            found[region.buffer] = [range(first, first + count) for first, count in ends]
-        return found
+        return {
+            region.buffer: [
+                self.declared_range(r, size, env)
+                for r, size in zip(region.region, region.buffer.shape, strict=True)
+            ]
+            for region in regions
+        }
+
+    def declared_range(self, r: Range, size: Size, env: dict[Var, Term]) -> range:
+        """What `r` declares of a dimension: all of it where its ends have no meaning.
+
+        As in A[n[v]] that is read under a condition, in an iteration in which v is outside of n.
+        """
+        try:
+            first, count = self.whole(r.min, env), self.whole(r.extent, env)
+        except Invalid:
+            return range(size)
+        return range(first, first + count)
 
     def check_declared(self, buffer: Buffer, cell: Cell, writing: bool) -> None:
         """Raise Invalid where a block around did not declare this access."""

@@ -27,6 +27,7 @@ from workbench.ir import (
     Node,
     Not,
     Range,
+    Size,
     SizeVar,
     Stmt,
     Var,
@@ -316,12 +317,15 @@ def writes_apart(block: Block, fixed: frozenset[Var] = frozenset()) -> bool | ar
         inside: dict[Var, tuple[int, int]] = {}
         cell: list[Expr] = []
         for axis, box in enumerate(region.region):
-            size = _size(box)
-            if size < 0:
-                return False
+            size: Size = box.extent if arith.by_sizes(box.extent) else _size(box)
+            if isinstance(size, int) and size < 2:
+                if size < 0:
+                    return False
+                cell.append(box.min)
+                continue
             step = Var(f"d{axis}", box.min.dtype)
-            inside |= {step: (0, size - 1)} if size > 1 else {}
-            cell.append(box.min + step if size > 1 else box.min)
+            inside[step] = arith.up_to(size, step.type)
+            cell.append(box.min + step)
         moving = spatial.union(*(free_vars(box.min) for box in region.region)) & dom.keys()
         found = arith.is_injective(cell, {**{v: dom[v] for v in moving}, **inside})
         if isinstance(found, arith.Counterexample):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 
 from workbench.arith.canonical import (
     REASONED,
@@ -62,6 +62,7 @@ class Normal:
         self._part_sums: dict[int, Sum] = {}  # for parts that are sums themselves
         self._intervals: dict[int, Interval] = {}
         self._variables: dict[int, frozenset[Var]] = {}
+        self._cells: set[int] = set()  # those that are ``x % width`` of a width that sizes tell
         self.sized = False  # whether a size has been met, or a variable whose last value sizes tell
 
     def with_simple_parts(self, e: Expr) -> Expr:
@@ -125,10 +126,13 @@ class Normal:
                 return self._product(self.sum_of(a), self.sum_of(b), e.dtype)
             case BinOp("//" | "%" as op, a, b):
                 divisor = self.sum_of(b)
-                if divisor.digits or not divisor.const:
-                    return self._part(self.with_simple_parts(e))
-                divide = self.div if op == "//" else self.mod
-                return divide(self.sum_of(a), divisor.const, e.dtype)
+                if not divisor.digits and divisor.const:
+                    divide = self.div if op == "//" else self.mod
+                    return divide(self.sum_of(a), divisor.const, e.dtype)
+                simple = self.with_simple_parts(e)
+                if by_sizes(b):
+                    return self._divided_by_sizes(simple)
+                return self._part(simple)
             case BinOp("min" | "max" as op, a, b):
                 return self._extreme(e, op, self.sum_of(a), self.sum_of(b))
             case BinOp("<<" | ">>" | "&" | "^" as op, a, Const(value=int(number))):
@@ -189,6 +193,69 @@ class Normal:
             result = result.plus(self._product(Sum({digit: 1}), by, width.dtype), factor)
         return self.tidy(result)
 
+    # A division by a width that sizes tell has no value where that is 0: what is told of it, here
+    # and of its ends, is told of the widths of at least 1.
+
+    def _divided_by_sizes(self, e: Expr) -> Sum:
+        """``(a * width + b) // width`` as ``a + b // width``, of which the last is 0 in a row."""
+        if not isinstance(e, BinOp) or e.op not in ("//", "%"):
+            return self.sum_of(e)
+        row, rest = self._in_rows(self.sum_of(e.a), e.b)
+        low, room = self.interval(rest)[0], self.interval(self.sum_of(e.b).plus(rest, -1))[0]
+        nothing = not rest.digits and not rest.const
+        if nothing or (low is not None and low >= 0 and room is not None and room >= 1):
+            return row if e.op == "//" else rest
+        if row.digits or row.const:
+            left = self.sum_of(binary(e.op, self.expr_of(rest, e.dtype), e.b))
+            return row.plus(left) if e.op == "//" else left
+        part = self._part(e)
+        if e.op == "%":
+            self._cells |= {digit.base for digit in part.digits}
+        return part
+
+    def _in_rows(self, s: Sum, width: Expr) -> tuple[Sum, Sum]:
+        """`s` as ``row * width + rest``, with all in `row` that is seen to be a multiple."""
+        by, row = self.sum_of(width), Sum()
+        for digit, factor in s.digits.items():
+            times, left = divmod(factor, by.factor())
+            over = None if left else self._over(digit, by.over(by.factor()))
+            if over is not None:
+                row, s = row.plus(over, times), s.plus(Sum({digit: factor}), -1)
+        for times in _whole_times(s, by):
+            less = s.plus(by, -times)
+            if len(less.digits) < len(s.digits):
+                row, s = row.shifted(times), less
+        return row, s
+
+    def _over(self, digit: Digit, by: Sum) -> Sum | None:
+        """A product divided by the sum `by`, which is one of its sides or a product of some."""
+        part = self._parts[digit.base]
+        if digit[1:] != (1, None) or not isinstance(part, BinOp) or part.op != "*":
+            return None
+        for one, other in ((part.a, part.b), (part.b, part.a)):
+            if self.sum_of(other) == by:
+                return self.sum_of(one)
+        sides = _sides(part)
+        for side in _sides(self.expr_of(by, part.dtype)):
+            same = next((one for one in sides if self.number(one) == self.number(side)), None)
+            if same is None:
+                return None
+            sides.remove(same)
+        return self.sum_of(reduce(partial(binary, "*"), sides)) if sides else None
+
+    def _whole_rows(self, s: Sum) -> Sum:
+        """`s` with ``x // width * width + x % width`` as `x`, where sizes tell the width."""
+        for cell, factor in s.digits.items():
+            if cell.base not in self._cells or cell[1:] != (1, None):
+                continue
+            part = self._parts[cell.base]
+            assert isinstance(part, BinOp)
+            row = self.sum_of(BinOp("//", part.a, part.b))
+            whole = self._product(row, self.sum_of(part.b), part.dtype).plus(Sum({cell: 1}))
+            if all(s.digits.get(d) == f * factor for d, f in whole.digits.items()):
+                return self.tidy(s.plus(whole, -factor).plus(self.sum_of(part.a), factor))
+        return s
+
     def _extreme(self, e: Expr, op: str, a: Sum, b: Sum) -> Sum:
         low, high = self.interval(self.tidy(a.plus(b, -1)))
         if low is not None and low >= 0:
@@ -202,6 +269,8 @@ class Normal:
         """`s` with digits joined where that makes them fewer."""
         digits = join_digits(s.digits)
         result = s if digits is s.digits else self._opened(Sum(digits, s.const))
+        if self._cells:
+            result = self._whole_rows(result)
         for digit in list(result.digits) if self._part_sums else ():
             inner = self._part_sums.get(digit.base)
             if inner is None or digit not in result.digits:
@@ -372,8 +441,10 @@ class Normal:
             ends = self.dom.get(var) if isinstance(var, Var) else None
             row = self.row_of(digit)
             if row is not None:
-                end = self._at_ends(row[0], highest == (factor > 0))
+                end = self._in_sizes(row[0], highest == (factor > 0))
                 result = result.plus(self.rows(end, row[1]), factor)
+            elif isinstance(var, BinOp) and var.op in ("//", "%") and by_sizes(var.b):
+                result = result.plus(self._end_in_rows(digit, highest == (factor > 0)), factor)
             elif not isinstance(ends, SizedEnds) or digit.upper is not None:
                 result = result.plus(Sum({digit: factor}))
             elif highest == (factor > 0):
@@ -382,6 +453,35 @@ class Normal:
             else:
                 result = result.shifted(ends[0] // digit.lower * factor)
         return result
+
+    def _in_sizes(self, s: Sum, highest: bool) -> Sum:
+        """As `_at_ends`, with a number for what no size tells, where there is one."""
+        told = self.tidy(self._at_ends(s, highest))
+        result = Sum({}, told.const)
+        for digit, factor in told.digits.items():
+            end = self._digit_interval(digit)[highest == (factor > 0)]
+            kept = end is None or by_sizes(self._parts[digit.base])
+            result = result.plus(Sum({digit: 1}) if kept else Sum({}, end or 0), factor)
+        return result
+
+    def _end_in_rows(self, digit: Digit, highest: bool) -> Sum:
+        """The end of ``x // width`` or ``x % width``, where whole rows hold `x`; else itself."""
+        part, own = self._parts[digit.base], Sum({digit: 1})
+        assert isinstance(part, BinOp)
+        least = self.interval(self.sum_of(part.b))[0]
+        if digit.upper is not None or least is None or least < 0:
+            return own
+        if part.op == "%":
+            last = self.sum_of(part.b).shifted(-1) if highest else Sum()
+            return self.div(last, digit.lower, part.dtype)
+        end = self.tidy(self._at_ends(self.sum_of(part.a), highest))
+        row, rest = self._in_rows(end.shifted(1) if highest else end, part.b)
+        low, high = self._plain_interval(rest)
+        if highest and high is not None and high <= 0:  # x + 1 <= row * width
+            return self.div(row.shifted(-1), digit.lower, part.dtype)
+        if not highest and low is not None and low >= 0:
+            return self.div(row, digit.lower, part.dtype)
+        return own
 
     def _undivided(self, s: Sum, highest: bool) -> Sum:
         """`s`, or more or less, with ``x // 4 * 4`` as between ``x - 3`` and ``x``."""
@@ -432,7 +532,10 @@ class Normal:
             case BinOp("*", a, b) if e.dtype in REASONED:
                 return products(self.expr_interval(a), self.expr_interval(b))
             case BinOp("//" | "%" as op, a, b) if e.dtype in REASONED:
-                return divided(op, self.expr_interval(a), self.expr_interval(b))
+                by = self.expr_interval(b)
+                if by[0] == 0 and by_sizes(b):
+                    by = 1, by[1]
+                return divided(op, self.expr_interval(a), by)
             case BinOp("&" | "|" | "^" as op, a, b):
                 return bits(op, self.expr_interval(a), self.expr_interval(b))
             case Select(_, yes, no) | Call("if_then_else", (_, yes, no)):
@@ -496,6 +599,11 @@ class Normal:
         if digit.upper is not None:
             part = binary("%", part, const(digit.upper, part.dtype))
         return part if digit.lower == 1 else binary("//", part, const(digit.lower, part.dtype))
+
+
+def _sides(e: Expr) -> list[Expr]:
+    """What `e` is the product of."""
+    return [*_sides(e.a), *_sides(e.b)] if isinstance(e, BinOp) and e.op == "*" else [e]
 
 
 def _whole_times(s: Sum, inner: Sum) -> list[int]:

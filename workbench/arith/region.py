@@ -56,12 +56,13 @@ def region_of(
     box = []
     relaxer = _Relaxer(inner, outer or {})
     for axis, index in enumerate(indices):
-        ends = relaxer.ends(index)
-        if ends is None:
+        side = relaxer.side(index)
+        if side is None:
             if shape is None:
                 raise ValueError("this index has no bounds and no shape limits it")
             ends = const(0, index.dtype), size_expr(shape[axis] - 1, index.dtype)
-        box.append(_range(*ends, relaxer.known))
+            side = _range(*ends, relaxer.known)
+        box.append(side)
     return tuple(box)
 
 
@@ -117,16 +118,31 @@ class _Relaxer:
         self.inner = inner
         self.known = Simplifier({**outer, **inner})
 
+    def side(self, e: Expr) -> Range | None:
+        """From the lowest value of `e` to the highest one; None where they are not known."""
+        if not self._moves(e):
+            return Range(e, const(1, e.dtype))
+        sums = self._sums(e)
+        if sums is None:
+            return None
+        low, high = sums
+        first, gap = self.known.expr_of(low, e.dtype), self.known.tidy(high.plus(low, -1))
+        if not gap.digits:
+            return Range(first, const(gap.const + 1, e.dtype))
+        return _range(first, self.known.expr_of(high, e.dtype), self.known)
+
     def ends(self, e: Expr) -> Ends | None:
         """Expressions for the lowest and highest value of `e`; None where they are not known."""
         if not self._moves(e):
             return e, e
+        sums = self._sums(e)
+        return sums and (self.known.expr_of(sums[0], e.dtype), self.known.expr_of(sums[1], e.dtype))
+
+    def _sums(self, e: Expr) -> tuple[Sum, Sum] | None:
         if reads_memory(e):
             return None  # another cell may hold any number
         low, high = self._sum_ends(self.known.sum_of(e), e.dtype)
-        if low is None or high is None:
-            return None
-        return self.known.expr_of(low, e.dtype), self.known.expr_of(high, e.dtype)
+        return None if low is None or high is None else (low, high)
 
     def _moves(self, e: Expr) -> bool:
         return any(var in self.inner for var in free_vars(e))

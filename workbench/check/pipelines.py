@@ -21,6 +21,7 @@ from workbench.check.double_buffers import doubled, with_double_buffers
 from workbench.check.finding import Finding
 from workbench.check.pipeline_of import asked_copies, pipeline_of
 from workbench.check.pipeline_order import copies_of, refuse_broken
+from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     Buffer,
@@ -87,6 +88,14 @@ def spare_copies(func: PrimFunc) -> Iterator[Finding]:
             detail="TVM counts the stages, wherever in a turn it is read and written",
             kind="warning",
         )
+
+
+def has_pipelines(func: PrimFunc) -> bool:
+    """Whether statements of a loop of `func` run in turns of their own, and may."""
+    try:
+        return bool(written_out(func).pipelines)
+    except Refusal:
+        return False
 
 
 def innermost(body: Stmt) -> For | None:

@@ -33,7 +33,7 @@ CUDA = Language(
         **vectors("float", "float32", 2, 4) | vectors("double", "float64", 2),
     },
     kernel='extern "C" __global__ void __launch_bounds__({threads})\n{name}({params})',
-    param="{const}{type}* __restrict__ {name}",
+    param="{const}{type}* {restrict}{name}",
     scopes={
         "shared": "__shared__ {align}{type} {name}[{cells}];",
         "local": "{align}{type} {name}[{cells}];",

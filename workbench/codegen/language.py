@@ -61,7 +61,8 @@ class Language:
     members: Sequence[str] = "xyzw"  # of a built-in vector type
     struct: str = "struct {align}{name} {{\n  {type} lane[{lanes}];\n}};"  # any other vector type
     kernel: str  # the head of a kernel: {name} {params} {threads}, of them {x} {y} {z}
-    param: str  # a parameter: {const} {type} {name} {number}
+    param: str  # a parameter: {const} {type} {restrict} {name} {number}
+    restrict: str = "__restrict__ "  # of a parameter that is reached by its own name alone
     size: str = "{type} {name}"  # a parameter that is a number of cells: {type} {name} {number}
     scopes: Mapping[str, str]  # an array in a scope: {align} {type} {name} {cells}
     dynamic: tuple[str, str] = ("", "")  # memory {whole} of the launch, an array in it at {place}
@@ -97,6 +98,7 @@ class Language:
         texts = [
             self.kernel,
             self.param,
+            self.restrict,
             self.size,
             self.aligned,
             self.barrier,
@@ -115,7 +117,7 @@ class Language:
 
     def keywords(self) -> set[str]:
         """The words of its types and memories, which a page shows as those of a language."""
-        texts = [self.kernel, self.param, self.size]
+        texts = [self.kernel, self.param, self.restrict, self.size]
         for more in (self.types, self.vectors, self.scopes, self.pointers, self.place_params):
             texts += more.values()
         return _words(texts) - self.place_params.keys()

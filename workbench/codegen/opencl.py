@@ -30,7 +30,8 @@ OPENCL = Language(
     },
     members=[f"s{lane:x}" for lane in range(16)],
     kernel="__kernel __attribute__((reqd_work_group_size({x}, {y}, {z})))\nvoid {name}({params})",
-    param="__global {const}{type}* restrict {name}",
+    param="__global {const}{type}* {restrict}{name}",
+    restrict="restrict ",
     scopes={
         "shared": "__local {type} {name}[{cells}]{align};",
         "local": "{type} {name}[{cells}]{align};",

@@ -26,7 +26,7 @@ def source(kernels: Sequence[Kernel], target: Target, cores_by: str = "openmp") 
     """
     language = C_BY[cores_by] if target.is_cpu else LANGUAGES[target.kind]
     if not target.is_cpu:  # a CPU's compiler keeps values, in vectors that it makes itself
-        kernels = [keep_values(kernel, target) for kernel in kernels]
+        kernels = [keep_values(kernel) for kernel in kernels]
     walkers = [Walker(kernel, language) for kernel in kernels]
     texts = [walker.kernel_text() for walker in walkers]
     return "\n\n".join([*_preamble(language, walkers), *texts]) + "\n"

@@ -1,26 +1,31 @@
-"""variables: arrays of one cell that are written as variables, declared where they get a value."""
+"""variables: arrays of one cell that are written as variables, and where these are declared."""
 
 from __future__ import annotations
 
 from collections.abc import Set
 
 from workbench.access.pipelines import uses
-from workbench.ir import Buffer, BufferStore, SeqStmt, Stmt, walk
+from workbench.ir import Buffer, BufferStore, Kernel, SeqStmt, walk
 
 
-def variables(body: Stmt) -> Set[Buffer]:
-    """The local arrays of one cell of which one store stands ahead of all other uses.
+def variables(kernel: Kernel) -> Set[Buffer]:
+    """The arrays of one cell that each thread has for itself."""
+    return {b for b in kernel.allocs if b.scope == "local" and b.shape == (1,)}
+
+
+def declared_by_store(kernel: Kernel) -> Set[Buffer]:
+    """Those of them of which one store stands ahead of all other uses.
 
     In the same sequence of statements, so that C knows the variable wherever it is used.
     """
     found: set[Buffer] = set()
-    for sequence in (node for node in walk(body) if isinstance(node, SeqStmt)):
+    candidates = variables(kernel)
+    for sequence in (node for node in walk(kernel.body) if isinstance(node, SeqStmt)):
         for k, stmt in enumerate(sequence.stmts):
-            if not isinstance(stmt, BufferStore) or uses(stmt, stmt.buffer) > 1:
+            if not isinstance(stmt, BufferStore) or stmt.buffer not in candidates:
                 continue
-            buffer = stmt.buffer
-            if buffer.scope == "local" and buffer.shape == (1,):
-                behind = sum(uses(later, buffer) for later in sequence.stmts[k + 1 :])
-                if behind == uses(body, buffer) - 1:
-                    found.add(buffer)
+            here = uses(stmt, stmt.buffer)
+            behind = sum(uses(later, stmt.buffer) for later in sequence.stmts[k + 1 :])
+            if here == 1 and behind == uses(kernel.body, stmt.buffer) - 1:
+                found.add(stmt.buffer)
     return found

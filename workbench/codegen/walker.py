@@ -10,7 +10,8 @@ from workbench.arith import Simplifier, SizedEnds, prove
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
-from workbench.codegen.variables import variables
+from workbench.codegen.restrict import restricted
+from workbench.codegen.variables import declared_by_store, variables
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
@@ -64,8 +65,9 @@ class Walker:
         told = (*counts(kernel), *shapes) if is_sized(kernel) else ()
         fitting = {part for e in told for part in walk(e)}
         self.expressions = Expressions(language, self.names, known, fitting)
-        self.expressions.variables = set() if language.part else variables(kernel.body)
-        self.declared: set[Buffer] = set()  # those of them
+        if not language.part:  # a part of a loop would have to hand them on by their addresses
+            self.expressions.variables = variables(kernel)
+        self.undeclared = {*declared_by_store(kernel)} & self.expressions.variables
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
         self.views = dict(kernel.views)
         self.written = {store.buffer for store in stores(kernel.body)}
@@ -106,10 +108,12 @@ class Walker:
         yield from self.statement(self.kernel.body)
 
     def _head(self) -> str:
+        own = restricted(self.kernel)
         params = [
             self.language.param.format(
                 const="" if buffer in self.written else "const ",
                 type=self._type_of(buffer),
+                restrict=self.language.restrict if buffer in own else "",
                 name=self.names.enter(buffer),
                 number=number,
             )
@@ -134,8 +138,10 @@ class Walker:
     def _with_arrays(self, arrays: Sequence[Buffer], inside: Callable[[], Lines]) -> Lines:
         """What makes `arrays`, what is done with them, and what gives large ones back."""
         for buffer in arrays:
-            if buffer in self.expressions.variables:  # declared where it gets its value
+            if buffer in self.undeclared:
                 self.names.enter(buffer)
+            elif buffer in self.expressions.variables:
+                yield f"{self._type_of(buffer)} {self.names.enter(buffer)};"
             else:
                 yield self._allocation(buffer)
         yield from inside()
@@ -226,14 +232,14 @@ class Walker:
                 raise TypeError(f"{type(stmt).__name__} cannot stand in a kernel")
 
     def _stored(self, buffer: Buffer, index: Expr) -> str:
-        """The cell that a value is stored to; a variable is declared by its first store."""
+        """The cell that a value is stored to, where it is declared if nothing has done that."""
         name = self.names[buffer]
-        if buffer not in self.expressions.variables:
-            return f"{name}[{self.expressions.text(index)}]"
-        if buffer in self.declared:
+        if buffer in self.undeclared:
+            self.undeclared.remove(buffer)
+            return f"{self._type_of(buffer)} {name}"
+        if buffer in self.expressions.variables:
             return name
-        self.declared.add(buffer)
-        return f"{self._type_of(buffer)} {name}"
+        return f"{name}[{self.expressions.text(index)}]"
 
     def _indented(self, stmt: Stmt) -> Lines:
         return (f"  {line}" for line in self.statement(stmt))

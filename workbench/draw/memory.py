@@ -75,7 +75,9 @@ def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
     filled by how often each cell is loaded; that of the step `before` is hatched.
     """
     rows, lanes = _rows(memory.levels), lanes_of(memory, before)
-    strips = tuple(_strip(memory, beside, rows) for beside in _side_by_side(lanes))
+    sides = _side_by_side(lanes)
+    # halves of a pane are too low for the words of several: they scroll
+    strips = tuple(_strip(memory, beside, rows, scrolls=len(sides) > 1) for beside in sides)
     caption = "\n".join((memory.caption, LEGEND, *_legend(lanes)))
     return Picture(strips, caption, memory.table, memory.kind)
 
@@ -162,7 +164,7 @@ def _rows(levels: Sequence[Level]) -> _Rows:
     return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work)
 
 
-def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
+def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows, scrolls: bool) -> Scene:
     room = max(sum(map(_columns, lanes)), MOST) * LANE
     wide = PLACES + room + INSET * len(rows.places)
     shapes = _places(memory, rows, wide)
@@ -176,7 +178,7 @@ def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
     for lane in lanes:
         shapes += _lane(lane, x, rows)
         x += LANE * _columns(lane)
-    return Scene(wide, rows.end + 1, tuple(shapes))
+    return Scene(wide, rows.end + 1, tuple(shapes), scrolls=scrolls)
 
 
 def _work(memory: Memory) -> dict[str, None]:

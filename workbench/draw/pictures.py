@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from workbench import insight
+from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail
 from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.picture import Picture
@@ -93,7 +94,8 @@ class Source:
 
     def pipelines(self, func: PrimFunc) -> Pipelines:
         """What the statements of pipelines do turn by turn, and where its kernels wait."""
-        return insight.pipelines(func, insight.lowered_of(func))
+        lowered = insight.lowered_of(func) if has_pipelines(func) else None
+        return insight.pipelines(func, lowered)
 
 
 def _tiles(

@@ -148,18 +148,19 @@ def _copied(loop: Pipelined) -> bool:
 def _legend(grids: Sequence[_Grid]) -> str:
     """What is to be said of what only these pictures have."""
     loops = [grid.loop for grid in grids]
-    said = ["Columns are turns, rows the statements in their order; a number is an iteration"]
+    said = ["numbers are iterations"]
     if any(map(_copied, loops)):
-        said.append("→1 writes copy 1, ←1 reads it, a colour each")
+        said.append("→1 writes copy 1, ←1 reads it")
     if any(loop.waits for loop in loops):
-        said.append("a thick line is where all threads of a block wait")
+        said.append("thick line: all threads of a block wait")
     if any(wait.for_copies for loop in loops for wait in loop.waits or ()):
-        said.append("a dashed one is where a thread waits for its copies")
+        said.append("dashed line: a thread waits for its copies")
     if any(loop.flights for loop in loops):
-        said.append("a bar beside cells is data on its way, up to its first use")
+        said.append("bar: data on its way")
     if any(_ghosts(grid) for grid in grids):
-        said.append("dashed and in brackets is the step before")
-    return "; ".join(said) + "."
+        said.append("in brackets: the step before")
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _ghosts(grid: _Grid) -> list[tuple[int, int, int]]:
@@ -182,7 +183,7 @@ def _strip(grid: _Grid) -> Scene:
         shapes += _cell(grid, run)
     for wait in grid.loop.waits or ():
         shapes += _wait(grid, wait)
-    return Scene(WIDE, grid.end + 6, tuple(shapes))
+    return Scene(WIDE, grid.end + 6, tuple(shapes), scrolls=True)
 
 
 def _heads(grid: _Grid) -> Iterator[Shape]:

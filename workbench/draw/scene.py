@@ -144,7 +144,9 @@ class Field:
 class Scene:
     """A drawing of a natural size in px; what comes later lies above what comes before.
 
-    Where it is `still` it is for one selection alone, though others of its picture slide.
+    Where it is `still` it is for one selection alone, though others of its picture slide. Where it
+    `scrolls` it is read row by row, or strip by strip: a pane that has no room for its words shows
+    a part of it.
     """
 
     width: float
@@ -152,6 +154,7 @@ class Scene:
     shapes: tuple[Shape, ...]
     fields: tuple[Field, ...] = ()
     still: bool = False
+    scrolls: bool = False
 
     @property
     def words(self) -> list[str]:

@@ -47,7 +47,8 @@ def _about_drawing(scene: Scene, label: str | None) -> dict[str, object]:
     hidden = {"aria-hidden": "true"} if label is None else {"role": "img", "aria-label": label}
     wide, high = map(_number, (scene.width, scene.height))
     size = {"width": wide, "height": high, "viewBox": f"0 0 {wide} {high}"}
-    return {"xmlns": "http://www.w3.org/2000/svg", **size, **hidden}
+    scrolls = {"data-scrolls": ""} if scene.scrolls else {}
+    return {"xmlns": "http://www.w3.org/2000/svg", **size, **scrolls, **hidden}
 
 
 def drawn(scene: Scene) -> str:

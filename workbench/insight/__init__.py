@@ -9,17 +9,8 @@ from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
-from workbench.insight.pipelines import (
-    Flight,
-    Moment,
-    Pipelined,
-    Pipelines,
-    Row,
-    Run,
-    Use,
-    Wait,
-    pipelines,
-)
+from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
+from workbench.insight.pipelines import Pipelines, pipelines
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from workbench.access.pipelines import Pipeline, statements
 from workbench.arith import bounds, loop_bounds
 from workbench.check.pipelines import Injected, written_out
-from workbench.diag import Fail, Refusal, count_text
+from workbench.diag import Fail, Refusal
 from workbench.insight.memory import copied_load
 from workbench.insight.page import Kind, Table
+from workbench.insight.pipeline_words import caption_of, table_of
+from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
 from workbench.insight.waits import Waiting, When, waits
 from workbench.ir import (
     Block,
@@ -29,130 +30,6 @@ from workbench.ir import (
 from workbench.lower import Lowered
 
 SHOWN = 7  # turns of a pipeline that a picture has room for
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Row:
-    """Statement `number` of a pipeline: its blocks, its name, and the stage that it runs in.
-
-    Of bare stores `blocks` are the buffers that they write. The last one gives it its name, as in
-    what is refused; parts of an inner pipeline are named after that.
-    """
-
-    number: int
-    name: str
-    blocks: tuple[str, ...]
-    stage: int
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """That a statement reads or writes a buffer: which of its `copies`, counted from 0."""
-
-    buffer: str
-    writes: bool
-    copy: int
-    copies: int
-
-    @property
-    def words(self) -> str:
-        """Such as "writes A_shared (copy 1 of 2)"."""
-        of = f" (copy {self.copy} of {self.copies})" if self.copies > 1 else ""
-        return f"{'writes' if self.writes else 'reads'} {self.buffer}{of}"
-
-
-class Moment(NamedTuple):
-    """A place in time: the rows of a turn run one after the other."""
-
-    turn: int
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A statement in one of its turns: it works on `iteration`, the value of the loop."""
-
-    at: Moment
-    iteration: int
-    uses: tuple[Use, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """All threads of a block wait ahead of a run, or `within` it; or for copies, see `groups`.
-
-    Each thread waits until all its groups of copies are there but the last `groups`.
-    """
-
-    at: Moment
-    within: bool
-    groups: int | None = None
-
-    @property
-    def for_copies(self) -> bool:
-        return self.groups is not None
-
-    @property
-    def words(self) -> str:
-        """Such as "before", "before, for copies but the last 2 groups"."""
-        words = "within" if self.within else "before"
-        if self.groups is None:
-            return words
-        return f"{words}, for copies but the last {count_text(self.groups, 'group')}"
-
-
-@dataclass(frozen=True, slots=True)
-class Flight:
-    """Data of an iteration on its way to `buffer`, from the run that asks to the first use.
-
-    Or, where `waited`, to the wait of its thread ahead of that run. None in between waits for it.
-    """
-
-    buffer: str
-    iteration: int
-    begins: Moment
-    ends: Moment
-    waited: bool = False
-
-    @property
-    def words(self) -> str:
-        """Such as "A_local of 3"."""
-        return f"{self.buffer} of {self.iteration}"
-
-
-@dataclass(frozen=True, slots=True)
-class Pipelined:
-    """A loop whose statements run in turns of their own.
-
-    `rows` are the statements in the order of a turn. Turns are counted from 0, `count` in all; of
-    these `turns` are shown, and what is told is of them. `waits` is None where no kernel tells.
-    The loop counts `iterations` from `first`; where `most`, no more than so many.
-    """
-
-    loop: str
-    first: int
-    iterations: int
-    most: bool
-    rows: tuple[Row, ...]
-    turns: tuple[int, ...]
-    runs: tuple[Run, ...]
-    flights: tuple[Flight, ...]
-    waits: tuple[Wait, ...] | None
-
-    @property
-    def depth(self) -> int:
-        """The last stage: how many turns the prologue has, and the epilogue."""
-        return max(row.stage for row in self.rows)
-
-    @property
-    def count(self) -> int:
-        return self.iterations + self.depth
-
-    def part(self, turn: int) -> str:
-        """Of which part of the loop's turns it is one."""
-        if turn < self.depth:
-            return "prologue"
-        return "body" if turn < self.iterations else "epilogue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +68,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
             parts = zip(made.stmt.stmts, ways, strict=True)
             names |= {id(stmt): way.format(loop.loop_var.name) for stmt, way in parts}
     loops, plain = tuple(reversed(found)), _plain(func, {p.loop.loop_var for p, _ in every})
-    return Pipelines(loops, plain, _caption(loops, plain), _table(loops, plain))
+    return Pipelines(loops, plain, caption_of(loops, plain), table_of(loops, plain))
 
 
 def _made(func: PrimFunc) -> tuple[tuple[Pipeline, Injected], ...]:
@@ -344,9 +221,6 @@ def _loads(stmt: Stmt, buffer: Buffer) -> bool:
     return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(stmt))
 
 
-# --- what is said of them -------------------------------------------------------------------------
-
-
 def _plain(func: PrimFunc, piped: Collection[Var]) -> dict[str, tuple[str, ...]]:
     """The serial loops that run several statements in a turn, with what these are, by name."""
     found = {}
@@ -355,55 +229,3 @@ def _plain(func: PrimFunc, piped: Collection[Var]) -> dict[str, tuple[str, ...]]
         if loop.kind == "serial" and len(stmts) > 1 and loop.loop_var not in piped:
             found[loop.loop_var.name] = tuple(_blocks(stmt)[-1] for stmt in stmts)
     return found
-
-
-def _caption(loops: Sequence[Pipelined], plain: Mapping[str, tuple[str, ...]]) -> str:
-    if loops:
-        return "\n".join(map(_sentence, loops))
-    would = (
-        "No loop of the program is a pipeline. Of one it would show, turn by turn, which iteration "
-        "each statement works on, on which copies, what is on its way and where threads wait."
-    )
-    if not plain:
-        return f"{would}\nFirst fetch into a loop what it uses: cache_read, then compute_at."
-    loop, stmts = list(plain.items())[-1]
-    return (
-        f"{would}\nTake `pipeline` at `{loop}`, with a stage for each of its {len(stmts)} "
-        "statements: 0 for those that fetch, 1 for the work."
-    )
-
-
-def _sentence(loop: Pipelined) -> str:
-    many = f"{'at most ' if loop.most else ''}{count_text(loop.iterations, 'iteration')}"
-    text = f"{loop.loop}: {many} in {count_text(loop.count, 'turn')}"
-    if loop.depth:
-        text += f", up to {loop.depth + 1} under way at a time"
-    held = {use.buffer: use.copies for run in loop.runs for use in run.uses if use.copies > 1}
-    if held:
-        text += "; " + ", ".join(f"{count} copies of {name}" for name, count in held.items())
-    return text + "."
-
-
-def _table(loops: Sequence[Pipelined], plain: Mapping[str, tuple[str, ...]]) -> Table:
-    """The runs in the order of time; without any, the loops that could have them."""
-    if not loops:
-        rows = tuple((loop, "; ".join(stmts)) for loop, stmts in plain.items())
-        return Table(("loop", "what each turn runs"), rows)
-    columns = ("loop", "part", "turn", "statement", "iteration", "touches", "on its way", "waits")
-    return Table(columns, tuple(_entry(loop, run) for loop in loops for run in loop.runs))
-
-
-def _entry(loop: Pipelined, run: Run) -> tuple[str | int, ...]:
-    waits = [w for w in loop.waits or () if w.at == run.at]
-    said = "; ".join(wait.words for wait in waits)
-    flying = [f.words for f in loop.flights if f.begins < run.at < f.ends]
-    return (
-        loop.loop,
-        loop.part(run.at.turn),
-        run.at.turn,
-        loop.rows[run.at.row].name,
-        run.iteration,
-        ", ".join(use.words for use in run.uses),
-        ", ".join(flying) or "–",
-        said or ("–" if loop.waits is not None else "?"),
-    )

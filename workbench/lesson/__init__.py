@@ -7,6 +7,7 @@ from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.goals import traffic
 from workbench.lesson.machine import gpu
+from workbench.lesson.mending import Mending, mending
 from workbench.lesson.naive import naive
 from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
 from workbench.lesson.questions import question
@@ -19,6 +20,7 @@ __all__ = [
     "Comparison",
     "Exercise",
     "Goal",
+    "Mending",
     "Progress",
     "Quiz",
     "Report",
@@ -32,6 +34,7 @@ __all__ = [
     "how_many_loads",
     "how_often_used",
     "loads_of",
+    "mending",
     "naive",
     "progress",
     "question",

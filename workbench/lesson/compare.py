@@ -164,9 +164,13 @@ def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
 
 def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     notes = [EXACT]
-    timings = [row.timing for row in rows if row.timing]
-    sources = dict.fromkeys(f"{t.kind} on {t.device}, {t.date}" for t in timings)
-    notes += [f"Times: {source}." for source in sources]
+    sources: dict[str, list[str]] = {}
+    for row in rows:
+        if t := row.timing:
+            sources.setdefault(f"{t.kind} on {t.device}, {t.date}", []).append(row.name)
+    for source, names in sources.items():
+        whose = f" of {', '.join(names)}" if len(sources) > 1 else ""
+        notes.append(f"Times{whose}: {source}.")
     roofs = dict.fromkeys(row.roof for row in rows if row.roof)
     for least in roofs:
         notes.append(f"The roof is modelled from the data sheet: {least * 1e6:,.4g} µs at least.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,6 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 from workbench.diag import Fail
 from workbench.history.step import value_text
@@ -19,7 +17,7 @@ from workbench.lesson import record
 from workbench.lesson.checking import check_result
 from workbench.lesson.goals import Measure
 from workbench.lesson.report import Report, Row
-from workbench.lesson.solutions import solution
+from workbench.lesson.solutions import refuse_hidden, solution
 from workbench.lesson.work import Work, find
 from workbench.schedule import Schedule
 from workbench.widgets.page.memo import build
@@ -133,22 +131,8 @@ class Exercise:
         warns of nothing: what is wrong stands in the report.
         """
         report = self._checked(work)
-        told = self._keep(report)
+        told = record.keep_points(self.lesson, self.key, int(report), self.points)
         return replace(report, notes=(*report.notes, told)) if told else report
-
-    def _keep(self, report: Report) -> str:
-        """Keep the points where the lesson has its folder; what is to be told of that."""
-        file = record.file_of(self.lesson)
-        try:
-            if not file.parent.is_dir():
-                return ""
-            before: Any = record.read(file)["points"].get(self.key)
-            most = before["points"] if record.is_score(before) else 0
-            kept = {"points": max(int(report), most), "of": self.points}
-            return record.note(file, "points", self.key, kept)
-        except (OSError, Fail) as error:  # a grader's folder may be closed
-            why = getattr(error, "strerror", "") or str(error)
-            return f"The points could not be kept: {why}."
 
     def _checked(self, work: object) -> Report:
         try:
@@ -199,13 +183,7 @@ class Exercise:
         Raises Fail where WORKBENCH_CLASS is set, to anything but 0, and where the solutions are
         not here.
         """
-        given = os.environ.get("WORKBENCH_CLASS", "")
-        if given not in ("", "0"):  # who writes "true" means it
-            raise Fail(
-                "Can't show the solution: solutions are switched off here "
-                f"(WORKBENCH_CLASS={given})",
-                hint="ask for a hint: exercise.hint(1)",
-            )
+        refuse_hidden()
         schedule = self.schedule()
         self.solution(schedule)
         return f"mine = exercise.schedule()\n{as_code(schedule.trace)}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.diag import Fail
 from workbench.history.file import contents, stays_in_folder
 from workbench.history.write_whole import replacing
 
@@ -59,6 +60,23 @@ def note(file: Path, part: str, key: str, value: Mapping[str, Any], *, first: bo
             kept[part] = {**kept[part], key: dict(value)}
         replace(_text(kept) + "\n")
     return f"{file.name} is left as it is ({why}); this is kept in {chosen.name}." if why else ""
+
+
+def keep_points(lesson: str, key: str, points: int, of: int) -> str:
+    """Keep the most points of an exercise where the lesson has its folder.
+
+    Returns what is to be told of that: where they could not be kept, or not there.
+    """
+    file = file_of(lesson)
+    try:
+        if not file.parent.is_dir():
+            return ""
+        before: Any = read(file)["points"].get(key)
+        most = before["points"] if is_score(before) else 0
+        return note(file, "points", key, {"points": max(points, most), "of": of})
+    except (OSError, Fail) as error:  # a grader's folder may be closed
+        why = getattr(error, "strerror", "") or str(error)
+        return f"The points could not be kept: {why}."
 
 
 def _in_use(file: Path) -> tuple[Path, dict[str, Any], str]:

@@ -14,6 +14,8 @@ from workbench.diag import Fail, prose
 from workbench.history.file import contents, parsed, stays_in_folder
 from workbench.lesson import record
 from workbench.lesson.exercise import NAMES, exercise, variants
+from workbench.lesson.mending import NAMES as BROKEN
+from workbench.lesson.mending import mending
 from workbench.lesson.questions import LESSONS
 from workbench.lesson.quiz import items
 from workbench.lesson.quizzes import QUIZZES
@@ -158,7 +160,12 @@ def answered(lesson: str, key: str, part: object) -> Answer | None:
 def is_score_of(lesson: str, key: str, part: object) -> bool:
     """Whether `part` tells points that an exercise of the lesson, or a variant of it, can have."""
     name, _, variant = key.partition(" ")
-    if name not in NAMES or not record.is_score(part):
+    if not record.is_score(part):
+        return False
+    if key in BROKEN:
+        broken = mending(key)
+        return broken.lesson == lesson and part["of"] == broken.points  # type: ignore[index]
+    if name not in NAMES:
         return False
     asked = exercise(name)
     alike = key == name or (variant.isdecimal() and 2 <= int(variant) <= variants(name))

@@ -50,6 +50,7 @@ from workbench.ir import (
     copy_fresh,
     flat_index,
     free_vars,
+    once,
     rebuild,
     rewrite,
     seq,
@@ -59,13 +60,17 @@ from workbench.ir import (
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import OWN
 from workbench.lower.unroll_registers import turns_written
-from workbench.target import Target
 
 _MOST = 32  # values of one load: a thread has 255 registers, and its sums are in some of them
 
 
-def keep_values(kernel: Kernel, target: Target) -> Kernel:
+def keep_values(kernel: Kernel) -> Kernel:
     """Load once, into registers, what a thread would load again without need."""
+    return _kept(kernel)  # in the text of each language
+
+
+@once
+def _kept(kernel: Kernel) -> Kernel:
     keeper = _Keeper(kernel)
     body = keeper.body(kernel.body)
     if body is kernel.body:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.ir import Kernel, PrimFunc
@@ -60,11 +60,16 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The kernels of `func`, to be launched in this order, and how they came about."""
+    """The kernels of `func`, to be launched in this order, and how they came about.
+
+    `fault` says what was taken away on purpose (see `faults`): such kernels are read and emulated,
+    and no GPU runs them. It is "" in what `lower` makes.
+    """
 
     func: PrimFunc
     kernels: tuple[Kernel, ...]
     history: tuple[Pass, ...]
+    fault: str = ""
 
 
 def lower(func: PrimFunc, target: Target) -> Lowered:
@@ -81,13 +86,21 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
     make = make_function if target.is_cpu else split_kernels
     kernels = make(inlined)
     history.append(_passed(make, (inlined,), kernels))
-    for step in CPU_PASSES if target.is_cpu else KERNEL_PASSES:
-        done = tuple(step(kernel, target) for kernel in kernels)
-        history.append(_passed(step, kernels, done))
-        kernels = done
+    history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
+    kernels = history[-1].after  # type: ignore[assignment]  # programs are passed no more
     for kernel in () if target.is_cpu else kernels:
         refuse_too_large(kernel, target)
     return Lowered(func, kernels, tuple(history))
+
+
+def passed(
+    steps: Sequence[Callable[[Kernel, Target], Kernel]], kernels: tuple[Kernel, ...], target: Target
+) -> Iterator[Pass]:
+    """What each of `steps` makes of what the one before it made."""
+    for step in steps:
+        done = tuple(step(kernel, target) for kernel in kernels)
+        yield _passed(step, kernels, done)
+        kernels = done
 
 
 def _passed(

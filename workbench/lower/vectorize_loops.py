@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.arith import Bounds, Simplifier, linear, prove, reads_memory
+from workbench.arith import Bounds, Simplifier, proved, reads_memory
 from workbench.ir import (
     CP_ASYNC,
     BinOp,
@@ -243,8 +243,11 @@ class _Vectorizer:
     def _step(self, index: Expr) -> int | None:
         """How much `index` grows from lane to lane; None where that varies or is not known."""
         moved = substitute(index, {self.var: self.start + self.lane})
-        parts = linear(self.by_lane.simplify(moved), [self.lane])
-        return None if parts is None else parts[0].get(self.lane, 0)
+        digits = self.by_lane.sum_of(moved).digits
+        moving = [digit for digit in digits if self.lane in self.by_lane.variables(digit.base)]
+        if any(self.by_lane.part(digit) is not self.lane for digit in moving):
+            return None
+        return sum(digits[digit] for digit in moving)
 
     def _ramp(self, index: Expr) -> Ramp:
         step = self._step(index)
@@ -253,7 +256,7 @@ class _Vectorizer:
         return Ramp(self._at(index, 0), step, self.lanes)
 
     def _refuse_unaligned(self, place: Ramp, buffer: Buffer) -> None:
-        if not prove(binary("==", place.base % self.lanes, 0), self.known):
+        if not proved(binary("==", place.base % self.lanes, 0), self.simplifier):
             why = f"its cells of {buffer.name} may not start at a multiple of {self.lanes}"
             raise _NoVector(why, buffer)
 

@@ -14,7 +14,7 @@ from workbench import target as targets
 from workbench.check import Finding
 from workbench.diag import Fail, Refusal
 from workbench.ir import BlockRealize, For, IRModule, Kernel, Node, PrimFunc, SymbolicFunc, walk
-from workbench.lower import findings, lower, open_blocks
+from workbench.lower import Fault, Lowered, findings, lower, open_blocks, with_fault
 from workbench.lower.shared_memory import refuse_too_large
 from workbench.runtime.built import Built
 from workbench.runtime.compiler import compiler
@@ -45,6 +45,7 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     ((2, 1, 1), (4, 1, 1))
     """
     gpu = targets.get(target)
+    _refuse_broken(program)
     whole = function_of(program)
     func = open_blocks(whole)
     try:
@@ -65,12 +66,36 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     return Built(whole, gpu, lowered, source)
 
 
+def broken(built: Built, fault: Fault) -> Built:
+    """`built` with a fault in its only kernel, see `lower.with_fault`: no GPU runs it.
+
+    Raises ValueError where the kernel has nothing to take away.
+    """
+    return with_kernels(built, with_fault(built.lowered, fault, built.target))
+
+
+def with_kernels(built: Built, lowered: Lowered) -> Built:
+    """`built` with other kernels for its program, and their text."""
+    return Built(built.func, built.target, lowered, _source(lowered.kernels, built.target))
+
+
+def _refuse_broken(program: object) -> None:
+    """Refuse what `broken` returned: its program would be built, which is right."""
+    if isinstance(program, Built) and program.lowered.fault:
+        raise ScheduleError(
+            f"Can't build {program.func.name}: its kernel is broken on purpose, no GPU runs it",
+            detail=f"it lacks a {program.lowered.fault}",
+            hint="kernel.emulate(...) shows what is wrong; build the program, kernel.func",
+        )
+
+
 def rebuild(built: Built, target: str | Target) -> Built:
     """The program of `built` on another target: only what can differ there is done anew.
 
     Raises as `build` does; issues no warning, which `build` has done.
     """
     gpu, func = targets.get(target), built.func
+    _refuse_broken(built)
     if gpu.is_cpu or built.target.is_cpu:
         return build(func, gpu)  # of which warnings come, that are another device's
     same_vectors = gpu.max_vector_bytes == built.target.max_vector_bytes

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from workbench import emulate
 from workbench.ir import Buffer, Kernel, PrimFunc
+from workbench.lower import Lowered
 from workbench.lower.shared_memory import dynamic_shared
 from workbench.runtime import recorded
 from workbench.runtime.arguments import (
@@ -39,6 +40,9 @@ class Launched(Protocol):
     def kernels(self) -> tuple[Kernel, ...]: ...
 
     @property
+    def lowered(self) -> Lowered: ...
+
+    @property
     def source(self) -> str: ...
 
     @property
@@ -50,6 +54,7 @@ class Launched(Protocol):
 
 def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
     """See `Built.__call__`."""
+    _refuse_broken(built, "run")
     seconds = check_seconds(seconds)
     at = at_sizes(built.func, built.kernels, built.target, arrays)
     arguments = check_arguments(at.func, arrays)
@@ -99,6 +104,7 @@ def emulated(
 
 def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -> Timing:
     """See `Built.time`."""
+    _refuse_broken(built, "time")
     seconds = check_seconds(seconds)
     at = at_sizes(built.func, built.kernels, built.target, arrays)
     arguments = check_arguments(at.func, arrays)
@@ -121,6 +127,16 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
         date=date.today().isoformat(),
         steady=reply.steady,
     )
+
+
+def _refuse_broken(built: Launched, act: str) -> None:
+    """Refuse what no GPU is to run, also where there is none: a cell does the same anywhere."""
+    if built.lowered.fault:
+        raise DeviceError(
+            f"Can't {act} {built.func.name}: its kernel is broken on purpose",
+            detail=f"it lacks a {built.lowered.fault}: on a GPU it may hang, or give any numbers",
+            hint="kernel.emulate(...) shows what is wrong; mend it first.",
+        )
 
 
 def _options(built: Launched, report: DeviceReport) -> str:

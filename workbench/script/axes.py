@@ -18,7 +18,7 @@ from workbench.ir import (
     dtypes,
 )
 from workbench.script.grammar import print_expr, read_word
-from workbench.script.memory import range_between, read_index
+from workbench.script.memory import expr_words, range_between, read_index
 from workbench.script.reader import Reader
 from workbench.script.writer import Writer
 
@@ -54,7 +54,11 @@ def _is_whole_loop(w: Writer, i: IterVar, value: Expr) -> bool:
         return False
     loop = w.loops[value]
     assert isinstance(loop, For)
-    return arith.equal(i.dom.min, loop.min) and arith.equal(i.dom.extent, loop.extent)
+    return all(
+        arith.equal(mine, its)
+        and (isinstance(mine, Const) or expr_words(w, mine) == expr_words(w, its))  # as it is read
+        for mine, its in ((i.dom.min, loop.min), (i.dom.extent, loop.extent))
+    )
 
 
 def _name_axis(w: Writer, i: IterVar) -> None:

@@ -11,14 +11,17 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from workbench.ir import (
+    Block,
     Buffer,
     BufferLoad,
     Expr,
+    Node,
     Stmt,
     Var,
     as_expr,
     children,
     dtypes,
+    free_vars,
     number_like,
     remembered,
     seq,
@@ -62,8 +65,22 @@ def _print_bind(w: Writer, s: Bind) -> None:
 
 
 def write_as(body: Stmt, stmts: Sequence[Stmt]) -> None:
-    """Let TVM's text have `body`, the same in values, as `stmts`, some of which bind names."""
-    remembered(body)[NAMED] = seq(*stmts)
+    """Let TVM's text have `body`, the same in values, as `stmts`, some of which bind names.
+
+    Not where a name that nobody uses is told by more than the body is: a step that takes that away
+    leaves the body as it is.
+    """
+    named = seq(*stmts)
+    if _told_by(named) <= _told_by(body):
+        remembered(body)[NAMED] = named
+
+
+def _told_by(stmt: Stmt) -> set[Node]:
+    """The variables and buffers in `stmt` that it does not define."""
+    inside = [*walk(stmt)]
+    own: set[Node] = {n.var for n in inside if isinstance(n, Bind)}
+    own.update(b for n in inside if isinstance(n, Block) for b in n.alloc_buffers)
+    return {*free_vars(stmt), *(n for n in inside if isinstance(n, Buffer))} - own
 
 
 LONGEST = 5_000  # parts of a value, each name in it written out: what is printed is read again

@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from workbench import arith
+from workbench.access.counters import variables
+from workbench.arith import conjuncts, joined
 from workbench.diag import Refusal
 from workbench.ir import (
     SCOPES,
+    TRUE,
     Block,
     BlockId,
     BlockRealize,
@@ -26,6 +29,7 @@ from workbench.ir import (
     Var,
     const,
     memory_of,
+    rewrite,
     substitute_buffers,
 )
 from workbench.ir.places import Places, places
@@ -112,12 +116,26 @@ def check_not_in_init(where: Places, reader: BlockRealize) -> None:
         raise _in_init(where, scope, reader)
 
 
-def box_written(maker: Site[Block], buffer: Buffer, loops: Sequence[For]) -> Box | None:
-    """The cells of `buffer` that `maker` surely writes in one iteration of `loops`, if proved."""
+def box_written(
+    maker: Site[Block], buffer: Buffer, loops: Sequence[For]
+) -> tuple[Box, Expr] | None:
+    """The cells of `buffer` that `maker` surely writes in an iteration of `loops`, if proved.
+
+    And in which iterations of them: what its T.where says of those loops alone holds for the copy.
+    """
     region = region_of(maker.node.writes, buffer)
     assert region is not None
     inner = maker.bounds.of(one for one in maker.loops if one not in loops)
-    return exact(maker.realize, region, inner, maker.bounds)
+    box = exact(maker.realize, region, inner, maker.bounds)
+    if box is not None:
+        return box, TRUE
+    once = {v: ends for v, ends in inner.items() if ends[0] == ends[1]}
+    asked = (arith.simplify(c, once) for c in conjuncts(maker.realize.predicate))
+    about = [(c, variables(c).isdisjoint(inner)) for c in asked]
+    guard = joined(c for c, outside in about if outside and not arith.reads_memory(c))
+    rest = joined(c for c, outside in about if not outside or arith.reads_memory(c))
+    box = exact(replace(maker.realize, predicate=rest), region, inner, maker.bounds)
+    return None if box is None else (box, guard)
 
 
 def check_some(
@@ -169,8 +187,11 @@ def insert_copy(
     ends: Sequence[tuple[int, int]],
     through: Sequence[BlockRealize],
     out: bool = False,
+    guard: Expr = TRUE,
 ) -> Edit[BlockId]:
     """The program with a block at `spot` that copies `box` of `old` to `new`, or `out` of it.
+
+    It does so where `guard` holds, told in the loops there.
 
     The blocks `through` touch `new` in the place of `old`. `ends` are the cells of each dimension
     that exist.
@@ -184,12 +205,29 @@ def insert_copy(
         v: within(r.min, arith.simplify(r.min + r.extent - 1, dom), limits, dom)
         for v, r, limits in zip(axes, box, ends, strict=True)
     }
-    stage, _ = nest_needed(block, needed, dom, keep_unit_loops=True)
+    stage, _ = nest_needed(block, needed, dom, keep_unit_loops=True, guard=guard)
     func = inserted(site.places, spot.holder, spot.at, stage)
-    changed = {r: replace(r, block=substitute_buffers(r.block, {old: new})) for r in through}
+    changed = {r: replace(r, block=_through(r.block, old, new, out)) for r in through}
     func = places(func).replace_each(changed)
     buffers = (*site.scope.block.alloc_buffers, new)
     return Edit(reallocate(places(func), site.scope, buffers), block.id)
+
+
+def _through(block: Block, old: Buffer, new: Buffer, out: bool) -> Block:
+    """`block` with `new` for `old`: in all that it does, or where it reads alone."""
+    if out:
+        return substitute_buffers(block, {old: new})
+
+    def change(node: Node) -> Node:
+        match node:
+            case BufferLoad(buffer) if buffer is old:
+                return replace(node, buffer=new)
+            case Block():
+                reads = (replace(r, buffer=new) if r.buffer is old else r for r in node.reads)
+                return replace(node, reads=tuple(reads))
+        return node
+
+    return rewrite(block, change)
 
 
 def cached(buffer: Buffer, scope: str) -> Buffer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench import arith
-from workbench.access.units import Unit, iterator_bounds, runs_fixed, units
+from workbench.access.units import Unit, iterator_bounds, running_sizes, runs_fixed, units
 from workbench.arith import Bounds, SizedEnds
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Const, For, Stmt, Var
+from workbench.ir import Block, BlockRealize, Const, Expr, For, Size, Stmt, Var
 from workbench.ir.places import Places
 
 
@@ -68,6 +68,18 @@ def bounds_at(where: Places, stmt: Stmt) -> InScope:
         elif isinstance(outer, BlockRealize):
             found.update(domain(outer.block))
     return found
+
+
+def count_in(ends: tuple[int, int]) -> Size:
+    """How many values there are between `ends`: a number, or what sizes tell."""
+    count = arith.last_of(ends) - ends[0] + 1
+    return arith.simplify(count) if isinstance(count, Expr) else count
+
+
+def with_turns(dom: Bounds) -> Bounds:
+    """`dom` with the sizes that are not 0 where each of its variables has a value."""
+    every = (ends.last - ends[0] + 1 for ends in dom.values() if isinstance(ends, SizedEnds))
+    return {**dom, **{size: ends for each in every for size, ends in running_sizes(each).items()}}
 
 
 def units_in(where: Places, stmt: Stmt) -> tuple[list[Unit], Bounds]:

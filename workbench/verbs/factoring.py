@@ -233,6 +233,7 @@ def check_starts_apart(site: Site[Block], loops: Sequence[For]) -> None:
     fixed = frozenset(v for v, value in values.items() if turning.isdisjoint(variables(value)))
     if turning.isdisjoint(moved_by(site.realize, "spatial")):
         return
+    _check_starts_once(site, turning)
     hint = "name a loop that moves the terms alone, with those inside it"
     if writes_apart(block, fixed) is not True:
         raise site.refuse(
@@ -248,6 +249,21 @@ def check_starts_apart(site: Site[Block], loops: Sequence[For]) -> None:
                 detail="it would find sums there that have only been started",
                 hint=hint,
             )
+
+
+def _check_starts_once(site: Site[Block], turning: set[Var]) -> None:
+    """Refuse a T.init() that reads what it writes where a loop would run it for each term."""
+    init = site.node.init
+    both = turning & moved_by(site.realize, "spatial") & moved_by(site.realize, "reduce")
+    if init is None or not both:
+        return
+    for buffer in buffers_read(init) & buffers_written(init):
+        name = sorted(var.name for var in both)[0]
+        raise site.refuse(
+            f"`{name}` says both which cell and which term",
+            detail=f"its T.init() changes what is in {buffer.name}, and would run for each term",
+            hint="split the loops of the sum and the others apart, not fused into one",
+        )
 
 
 def _reads_others(block: Block, own: BufferRegion) -> bool:

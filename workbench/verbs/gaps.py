@@ -58,7 +58,7 @@ def sole_writer(site: Site[Block], scope: BlockRealize, target: Buffer) -> Site[
     ends = domain(block)
     domains = [ends.get(i) if isinstance(i, Var) else None for i in body.indices]
     every = {*body.indices} == {*ends} and len(ends) == len(body.indices)
-    if not every or domains != [(0, size - 1) for size in target.shape]:
+    if not every or domains != [arith.up_to(size) for size in target.shape]:
         raise site.refuse(
             f"`{block.name}` does not run over all of {target.name}", block, hint=_FIRST
         )
@@ -78,7 +78,7 @@ def padded(
     given = dict(zip(store.indices, mapping.names, strict=True))
     names = [given.get(index, f"axis{k}") for k, index in enumerate(new)]
     fresh = [Var(f"v_{name}", index.dtype) for name, index in zip(names, new, strict=True)]
-    known = {v: (0, size - 1) for v, size in zip(fresh, laid.shape, strict=True)}
+    known = {v: arith.up_to(size) for v, size in zip(fresh, laid.shape, strict=True)}
     solved = inverse(new, tuple(fresh), domain(block), known)
     if solved is None:
         raise writer.refuse(

@@ -9,12 +9,13 @@ import ast
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TypeAlias
 
 from workbench import arith
 from workbench.access.counters import one_to_one
 from workbench.arith import Bounds
-from workbench.ir import Block, Const, Expr, Node, Var, as_expr, binary, dtypes
+from workbench.ir import Block, Const, Expr, Node, Size, Var, as_expr, binary, dtypes
 from workbench.script import expr_text
 from workbench.verbs.site import Site
 
@@ -94,7 +95,7 @@ def map_of(site: Site[Block], text: MapLike, count: int, of: str, whose: str) ->
     return mapping
 
 
-def places_of(new: Sequence[Expr], old: Bounds) -> tuple[int, ...] | None:
+def places_of(new: Sequence[Expr], old: Bounds) -> tuple[Size, ...] | None:
     """How far each of the indices `new` counts, where each value of the `old` has its own place.
 
     None where it has not, or where one does not count from 0.
@@ -102,7 +103,29 @@ def places_of(new: Sequence[Expr], old: Bounds) -> tuple[int, ...] | None:
     ends = [arith.bounds(index, old) for index in new]
     if not all(e is not None and e[0] == 0 for e in ends) or not one_to_one(new, old, old):
         return None
-    return tuple(e[1] + 1 for e in ends if e is not None)
+    if not any(isinstance(each, arith.SizedEnds) for each in old.values()):
+        return tuple(e[1] + 1 for e in ends if e is not None)
+    sizes = [r.extent for r in arith.region_of(new, old) if arith.equal(r.min, r.min - r.min)]
+    known = all(isinstance(n, Const) or arith.by_sizes(n) for n in sizes)
+    if not known or len(sizes) < len(new):
+        return None
+    return tuple(n.value if isinstance(n, Const) else n for n in sizes)
+
+
+def as_many(one: Sequence[Size], other: Sequence[Size]) -> bool:
+    """Whether loops of `one` number of turns each are proved to take as many as those of `other`.
+
+    What both have is left out, so that sizes may stand in any order.
+    """
+    left = [as_expr(size) for size in other]
+    rest = []
+    for size in map(as_expr, one):
+        same = next((n for n in left if arith.equal(n, size)), None)
+        if same is None:
+            rest.append(size)
+        else:
+            left.remove(same)
+    return arith.equal(prod(rest, start=as_expr(1)), prod(left, start=as_expr(1)))
 
 
 def traced(function: Callable[..., Any]) -> str:

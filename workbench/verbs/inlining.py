@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from workbench import arith
+from workbench.access.counters import rows_in
 from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     DEEPEST,
+    BinOp,
     Block,
     BlockRealize,
     Buffer,
@@ -21,15 +23,19 @@ from workbench.ir import (
     PrimFunc,
     Range,
     Var,
+    as_expr,
     binary,
     cast,
     const,
     rebuild,
     rewrite,
+    size_expr,
     substitute,
     too_deep,
+    walk,
 )
 from workbench.ir.places import places
+from workbench.verbs.domains import with_turns
 from workbench.verbs.moving import removed
 from workbench.verbs.scope import reallocate
 from workbench.verbs.site import Site, with_block
@@ -77,13 +83,17 @@ def inverse(
     at = dict(zip(slots, cell, strict=True))
     conditions = [substitute(condition, at) for condition in asked]
     named = {i: v for i, v in zip(indices, cell, strict=True) if isinstance(v, Var)}
-    return (
-        {
-            var: named[var] if var in named else arith.simplify(substitute(value, at), dom)
-            for var, value in solved.items()
-        },
-        [arith.simplify(c, dom) for c in conditions if not arith.prove(c, dom)],
-    )
+    values = {
+        var: named[var] if var in named else arith.simplify(substitute(value, at), dom)
+        for var, value in solved.items()
+    }
+    conditions = [arith.simplify(c, dom) for c in conditions if not arith.prove(c, dom)]
+    some = with_turns(dom)
+    divisors = {n.b for e in (*values.values(), *conditions) for n in walk(e)
+                if isinstance(n, BinOp) and n.op in ("//", "%")}  # fmt: skip
+    if not all(arith.prove(by >= 1, some) for by in divisors):
+        return None  # a size that may be 0 though there is a cell
+    return values, conditions
 
 
 def _solved(
@@ -99,7 +109,7 @@ def _solved(
         for index, value in equations:
             for base, share in _digits(known, index, value, asked):
                 parts[base] = parts[base] + share if base in parts else share
-        equations = []
+        equations = _whole_rows(parts, asked)
         for base, value in parts.items():
             if not isinstance(base, Var):
                 equations.append((base, value))
@@ -113,29 +123,52 @@ def _solved(
     return solved if set(solved) == set(ends) else None
 
 
+def _whole_rows(parts: dict[Expr, Expr], asked: list[Expr]) -> list[tuple[Expr, Expr]]:
+    """Takes each ``x // width`` and ``x % width`` out of `parts`: what `x` is, by their values."""
+    whole = []
+    for row in [base for base in parts if isinstance(base, BinOp) and base.op == "//"]:
+        width = row.b
+        cell = next((e for e in parts if arith.equal(e, row.a % width)), None)
+        if cell is not None:
+            within = parts.pop(cell)
+            asked.extend((binary("<=", 0, within), within < width))
+            whole.append((row.a, parts.pop(row) * width + within))
+    return whole
+
+
 def _digits(
     known: arith.Simplifier, index: Expr, value: Expr, asked: list[Expr]
 ) -> Iterator[tuple[Expr, Expr]]:
     """What each digit of `index` adds to its base, where the index is `value`: (base, share)."""
+    for row, width, cell in rows_in(index):
+        yield from _digits(known, row, value // width, asked)
+        yield from _digits(known, cell, value % width, asked)
+        return
     total = known.sum_of(index)
-    above, rest = 0, value
+    above, offset = 0, as_expr(const(total.const, value.dtype))
     digits = []
     for digit, factor in sorted(total.digits.items(), key=lambda item: -abs(item[1])):
-        ends = arith.bounds(known.part(digit), known.dom)
+        part = known.part(digit)
+        ends = arith.bounds(part, known.dom)
         if ends is None:
             return
-        digits.append((digit, factor, ends))
-    offset = total.const + sum(f * ends[f < 0] for _, f, ends in digits)
+        if arith.by_sizes(part):
+            offset += part * factor
+            continue
+        low, high = ends[0], arith.last_of(known.dom[part] if isinstance(part, Var) else ends)
+        digits.append((digit, factor, low, high))
+        offset += size_expr((high if factor < 0 else low), value.dtype) * factor
+    offset = arith.simplify(offset)
     if not digits:
         asked.append(binary("==", value, offset))
         return
-    rest = value - offset if offset else value
-    for digit, factor, (low, high) in digits:
-        size, count = abs(factor), high - low + 1
+    rest = value - offset
+    for digit, factor, low, high in digits:
+        size = abs(factor)
         left = rest % above if above else rest
         at = left // size if size > 1 else left
-        if digit.upper is not None and (not above or -(-above // size) > count):
-            asked.extend((binary("<=", 0, at), at < count))
+        if digit.upper is not None and (not above or -(-above // size) > high - low + 1):
+            asked.extend((binary("<=", 0, at), at < high - low + 1))
         mine = high - at if factor < 0 else at + low if low else at
         base = known.base(digit)
         mine = cast(base.dtype, mine)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench import arith
 from workbench.access.counters import counted, variables
-from workbench.access.units import running_sizes, runs_fixed, writes_apart
+from workbench.access.units import runs_fixed, writes_apart
 from workbench.arith import Bounds, SizedEnds
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -33,7 +33,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bounds_at, domain, moved_by
+from workbench.verbs.domains import bounds_at, count_in, domain, moved_by, with_turns
 from workbench.verbs.factoring import check_terms_once
 from workbench.verbs.feeding import reads_apart
 from workbench.verbs.nest import inserted, serial_nest, statements
@@ -136,17 +136,33 @@ def position(
 
 def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = "") -> None:
     """Refuse where cells that the block may read are written behind it, up to the block `until`."""
+    for other, buffer in overwriting(site, until):
+        raise overwritten(site, other, buffer, hint)
+
+
+def overwriting(site: Site[Block], until: BlockRealize) -> list[tuple[BlockRealize, Buffer]]:
+    """The blocks behind it, up to `until`, that may write what it reads in some turn, and of what.
+
+    It may come to run for all of its domain.
+    """
     order = site.siblings
-    for other in order[order.index(site.realize) + 1 : order.index(until) + 1]:
-        both = [b for b in declared_reads(site.node) if b in declared_writes(other.block)]
-        hit = [b for b in both if not reads_apart(site.places, site.realize, other, b, moves=True)]
-        if hit:
-            raise site.refuse(
-                f"`{other.block.name}` overwrites {hit[0].name}, which it reads",
-                site.node,
-                other,
-                hint=f"let `{other.block.name}` write another buffer{hint}",
-            )
+    return [
+        (other, buffer)
+        for other in order[order.index(site.realize) + 1 : order.index(until) + 1]
+        for buffer in declared_reads(site.node)
+        if buffer in declared_writes(other.block)
+        and not reads_apart(site.places, site.realize, other, buffer, moves=True)
+    ]
+
+
+def overwritten(site: Site[Block], other: BlockRealize, buffer: Buffer, hint: str) -> Refusal:
+    """The refusal of a block that `other` would come ahead of."""
+    return site.refuse(
+        f"`{other.block.name}` overwrites {buffer.name}, which it reads",
+        site.node,
+        other,
+        hint=f"let `{other.block.name}` write another buffer{hint}",
+    )
 
 
 def check_is_step(site: Site[Block], buffers: Iterable[Buffer], hint: str) -> None:
@@ -412,7 +428,7 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     inside = arith.prove(low >= first, dom), arith.prove(high <= last, dom)
     if not all(inside):
         if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):
-            return Need(const(first, low.dtype), last - first + 1)
+            return Need(const(first, low.dtype), count_in(ends))
         if isinstance(low, Const) and isinstance(high, Const) and isinstance(last, int):
             start, stop = max(int(low.value), first), min(int(high.value), last)
             if start > stop:  # none of them, behind a choice: a loop runs at least once
@@ -424,7 +440,7 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     if arith.by_sizes(wide):
         size = wide
     elif isinstance(last, Expr) and not isinstance(size, Expr) and size > _MOST_TURNS:
-        return Need(const(first, low.dtype), arith.simplify(last - first + 1))
+        return Need(const(first, low.dtype), count_in(ends))
     return Need(
         low,
         size,
@@ -500,7 +516,9 @@ def nest_needed(
         if need.below is not None:
             asked.append(value < need.below)
     there = [substitute(condition, values) for condition in (*asked, *conjuncts(guard))]
-    predicate = arith.joined(arith.simplify(c, dom) for c in there if not arith.prove(c, dom))
+    known = arith.Simplifier(dom)
+    left = [known.simplify(c) for c in there if not arith.proved(c, known)]
+    predicate = arith.joined({known.number(c): c for c in left}.values())  # each said once
     realize = BlockRealize(tuple(values.values()), predicate, block)
     return serial_nest(loops, realize), tuple(loops)
 
@@ -510,8 +528,7 @@ def _check_divides(block: Block, value: Expr, dom: Bounds) -> None:
 
     Or by a shift that a guard had kept from going too far.
     """
-    for around in (ends for ends in dom.values() if isinstance(ends, SizedEnds)):
-        dom = {**dom, **running_sizes(around.last - around[0] + 1)}
+    dom = with_turns(dom)
     for node in walk(value):
         match node:
             case BinOp("<<" | ">>" as op, _, amount):

@@ -86,10 +86,10 @@ def fresh_nest(loops: Sequence[For], realize: BlockRealize) -> tuple[Stmt, Block
     return copied, new
 
 
-def resized(loops: Sequence[For], sizes: Mapping[Var, int]) -> list[For]:
+def resized(loops: Sequence[For], sizes: Mapping[Var, Size]) -> list[For]:
     """The loops, those whose variable is in `sizes` with that many turns."""
     return [
-        replace(loop, extent=const(sizes[loop.loop_var], loop.loop_var.type))
+        replace(loop, extent=size_expr(sizes[loop.loop_var], loop.loop_var.type))
         if loop.loop_var in sizes
         else loop
         for loop in loops

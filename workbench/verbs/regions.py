@@ -64,11 +64,13 @@ def exact(realize: BlockRealize, region: BufferRegion, inner: Bounds, dom: Bound
         for value in realize.iter_values
         if arith.reads_memory(value) and variables(value).isdisjoint(inner)
     }
-    plain, inner = counted(_with_variables(realize, data), inner)
+    plain, inner = counted(_with_variables(realize, data), inner, digits=True)
     box = substitute(region, plain.bindings).region
-    if any(arith.by_sizes(r.extent) for r in box):
-        return None
-    corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
+    along = {Var("d", r.min.dtype): r for r in box if arith.by_sizes(r.extent)}
+    inner = {**inner, **{v: arith.up_to(r.extent, v.type) for v, r in along.items()}}
+    steps = {id(r): v for v, r in along.items()}
+    corner = tuple(r.min + steps[id(r)] if id(r) in steps else r.min for r in box)
+    sizes = tuple(1 if id(r) in steps else width(r, {}) for r in box)
     stored: Access[For] = Access(
         realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
     )
@@ -113,7 +115,7 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
     None where that is not proved.
     """
     ends = domain(realize.block)
-    plain, loops = counted(realize, loops)
+    plain, loops = counted(realize, loops, digits=True)
     if any(map(arith.reads_memory, plain.iter_values)):
         return None  # data decide what runs
     dom = {**loops, **summed_sizes(realize.block)}

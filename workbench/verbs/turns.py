@@ -13,14 +13,15 @@ from workbench.ir import (
     Expr,
     For,
     IterVar,
+    Size,
+    SizeVar,
     Var,
-    binary,
     const,
     free_vars,
     substitute,
 )
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import domain
+from workbench.verbs.domains import count_in, domain
 from workbench.verbs.inlining import tidied
 from workbench.verbs.nest import iter_var, perfect_nest, refuse_if_one_varies
 from workbench.verbs.site import Site, goes_by
@@ -32,9 +33,9 @@ class Part:
 
     iterator: IterVar
     outer: Expr
-    count: int
+    count: Size
     inner: Expr
-    size: int
+    size: Size
 
     @property
     def var(self) -> Var:
@@ -44,24 +45,27 @@ class Part:
 
 def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom: Bounds) -> Part:
     """How the value of an iterator divides into turns and what happens within one."""
-    low, high = domain(site.node)[iterator.var]
+    ends = domain(site.node)[iterator.var]
+    low, below = ends[0], count_in(ends) + ends[0]
     given, value = value, arith.simplify(value, dom)
     zero = const(0, value.dtype)
-    used = variables(value)
+    used = moving(value)
     if not used & set(turn):
-        ends = arith.bounds(value, dom)
-        return Part(iterator, value, min(high, ends[1] if ends else high) + 1, zero, 1)
+        most = arith.bounds(value, dom)
+        if most is not None and isinstance(below, int):
+            below = min(below, most[1] + 1)
+        return Part(iterator, value, below, zero, 1)
     if used <= set(turn) and low == 0:
         # with its loops that run once: what is run for each value keeps them, as TVM does
-        inner = given if variables(given) <= set(turn) else value
-        return Part(iterator, zero, 1, inner, high + 1)
+        inner = given if moving(given) <= set(turn) else value
+        return Part(iterator, zero, 1, inner, below)
     line = arith.linear(value, turn)
     if line is not None:
         inner = arith.simplify(value - line[1], dom)
         size = count_of(inner, dict(turn))
-        if size is not None and arith.prove(binary("==", line[1] % size, 0), dom):
-            outer = arith.simplify(line[1] // size, dom)
-            return Part(iterator, outer, -(-(high + 1) // size), inner, size)
+        count = _quotient(below, size) if size is not None else None
+        if size is not None and count is not None and arith.equal(line[1] % size, zero, dom):
+            return Part(iterator, arith.simplify(line[1] // size, dom), count, inner, size)
     raise site.refuse(
         f"the turns of the loops around it overlap along {iterator.var.name}",
         detail="a turn must take whole steps, as wide as what happens in one",
@@ -69,15 +73,29 @@ def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom
     )
 
 
+def _quotient(count: Size, size: Size) -> Size | None:
+    """How many turns of that `size` make up `count`; None where sizes tell neither."""
+    if isinstance(size, Expr):
+        whole = arith.equal(count % size, const(0, size.dtype))
+        return arith.simplify(count // size) if whole else None
+    turns = (count + (size - 1)) // size
+    return arith.simplify(turns) if isinstance(turns, Expr) else turns
+
+
+def moving(e: Expr) -> set[Var]:
+    """The variables in `e` that move; sizes stay as they are."""
+    return {v for v in variables(e) if not isinstance(v, SizeVar)}
+
+
 def predicates(site: Site[Block], turn: set[Var], dom: Bounds) -> tuple[Expr, Expr]:
     """The conditions within a turn and those on turns."""
     inside: list[Expr] = []
     outside: list[Expr] = []
     for condition in conjuncts(site.realize.predicate):
-        used = variables(condition)
+        used = moving(condition)
         if used & turn and not used <= turn:  # loops that run once may be all that is outside
             condition = arith.simplify(condition, dom)
-            used = variables(condition)
+            used = moving(condition)
         if used <= turn:
             inside += conjuncts(condition)
         elif not used & turn:
@@ -110,7 +128,7 @@ def inner_realize(
     values = {p.var: _value_of(p, outer, inner, keep_units) for p in parts}
     kept = [p for p in parts if p.var in inner]
     iterators = tuple(iter_var(inner[p.var], p.size, p.iterator.kind) for p in kept)
-    known = {inner[p.var]: (0, p.size - 1) for p in kept}
+    known = {inner[p.var]: arith.up_to(p.size, p.var.type) for p in kept}
     changed = tidied(substitute(replace(block, iter_vars=()), values), known)
     small = replace(changed, iter_vars=iterators)
     return BlockRealize(tuple(p.inner for p in kept), predicate, small)

@@ -18,6 +18,7 @@ from workbench.widgets import static
 from workbench.widgets.ask.asked import CHOSEN
 from workbench.widgets.ask.session import SHOWN, Session
 from workbench.widgets.ask.setup import Options
+from workbench.widgets.page.collecting import collecting_later
 from workbench.widgets.page.offers import Given
 from workbench.widgets.page.question import Question, Task
 from workbench.widgets.page.view import read_view
@@ -82,7 +83,7 @@ class Lab(anywidget.AnyWidget):
     @contextmanager
     def _turn(self) -> Iterator[Session]:
         """The session, while no run says how far it is; what changes meanwhile is sent."""
-        with self.jobs.turn:
+        with self.jobs.turn, collecting_later():
             yield self.session
             self._pass_on()
 

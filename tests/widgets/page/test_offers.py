@@ -283,6 +283,23 @@ def test_the_forms_of_an_exercise_hold_nothing():
     assert set(fields(lab, "split").values()) == {""}
 
 
+def test_the_only_one_there_is_need_not_be_chosen():
+    exercise = lesson.exercise("one_ahead")
+    lab = wb.lab(exercise.schedule())
+    lab.place = key(lab, "A_shared", "block")
+    assert fields(lab, "cache_read") == {"read_buffer_index": '"A"', "storage_scope": ""}
+
+
+def test_copies_of_buffers_say_how_they_are_written_and_have_the_room():
+    sch = lesson.exercise("one_ahead").schedule()
+    sch.compute_at(sch.cache_read("A_shared", "A", "local"), "k_0")
+    lab = wb.lab(sch)
+    lab.place = key(lab, "k_0")
+    (form,) = [one for one in shown(lab)["verbs"] if one["name"] == "pipeline"]
+    (copies,) = [field for field in form["fields"] if field["name"] == "copies"]
+    assert (copies["kind"], copies["help"]) == ("dict", 'by name, such as {"X": 2}')
+
+
 def test_what_is_not_given_yet_is_asked_for():
     lab = wb.lab(Schedule(parse(ADD)), arguments={})
     apply(lab, "bind", "i", thread_axis="")

@@ -13,6 +13,7 @@ from workbench.lesson import who_computes
 from workbench.schedule import Schedule
 from workbench.widgets import Verdict
 from workbench.widgets.page.compare import comparison, differences
+from workbench.widgets.page.costs import count
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.history import said, tree
 from workbench.widgets.page.page import page
@@ -139,7 +140,11 @@ def test_a_vector_that_runs_cell_by_cell_is_noted():
     outer, inner = sch.split("i", factors=[None, 4])
     sch.bind(outer, "threadIdx.x")
     sch.vectorize(inner)
-    assert page(sch, View(), Desk())["notes"] == [
+    desk = Desk()
+    made = page(sch, View(), desk)
+    assert made["costs"]["waits"] == "soon" and not made["notes"], "it takes the kernels to know"
+    count(sch.func)
+    assert page(sch, View(), desk, made)["notes"] == [
         "`i_1` runs cell by cell: its cells of A may not start at a multiple of 4. "
         "Choose factors that lay whole vectors side by side, or leave out vectorize."
     ]

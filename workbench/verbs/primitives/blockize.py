@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from workbench import arith
 from workbench.access.counters import variables
+from workbench.access.units import summed_sizes
 from workbench.arith import Bounds
 from workbench.ir import (
     TRUE,
@@ -16,14 +17,16 @@ from workbench.ir import (
     Expr,
     For,
     PrimFunc,
+    SizeVar,
     Stmt,
     Var,
     const,
+    size_expr,
     substitute,
     walk,
 )
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bounds_at, domain
+from workbench.verbs.domains import bounds_at, domain, with_turns
 from workbench.verbs.factoring import (
     check_first_terms,
     check_one_to_one,
@@ -37,10 +40,10 @@ from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.scope import check_stage
 from workbench.verbs.site import Site, site_of
 from workbench.verbs.together import together
-from workbench.verbs.turns import Part, inner_realize, inside_of, part_of, predicates
+from workbench.verbs.turns import Part, inner_realize, inside_of, moving, part_of, predicates
 
 
-@primitive(group="blocks", older={"loop": "target"})
+@primitive(group="blocks", sizes=True, older={"loop": "target"})
 def blockize(
     func: PrimFunc, target: For | list[Block], preserve_unit_iters: bool = True
 ) -> Edit[BlockId]:
@@ -102,19 +105,32 @@ def blockize(
     if block.init is not None:
         check_first_terms(within, loops)
         _check_start(within, parts, inside, turn)
-    _check_runs(within, inside, turn)
+    _check_runs(within, parts, inside, turn, dom)
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(site.places.replace(target, new), made.id)
 
 
-def _check_runs(site: Site[Block], inside: Expr, turn: Bounds) -> None:
-    """Refuse a block that no turn is seen to run.
+def _check_runs(
+    site: Site[Block], parts: list[Part], inside: Expr, turn: Bounds, dom: Bounds
+) -> None:
+    """Refuse a turn beyond the T.axis of the new block, which a T.where within it had kept away.
 
-    What holds somewhere in one turn does so in each, so that no turn is beyond the T.axis.
+    What holds somewhere in one turn does so in each, so that then no turn is beyond.
     """
+    ends = (p.outer < size_expr(p.count, p.outer.dtype) for p in parts)
+    if inside is TRUE or all(arith.prove(end, dom) for end in ends):
+        return
+    if any(isinstance(n, SizeVar) for n in walk(inside)):
+        first = {v: const(ends[0], v.type) for v, ends in turn.items()}
+        if not arith.prove(substitute(inside, first), with_turns(turn)):
+            raise site.refuse(
+                "its T.where may hold in no iteration",
+                hint="let its loops run no further than its T.axis",
+            )
+        return
     runs = arith.Table([], [inside]).rows(arith.ranges_of(turn, turn), most=arith.POINTS)
-    if inside is not TRUE and next(runs, None) is None:
+    if next(runs, None) is None:
         raise site.refuse(
             "its T.where is seen to hold in no iteration",
             hint="write a T.where that holds somewhere, or take the block out of the program",
@@ -123,11 +139,12 @@ def _check_runs(site: Site[Block], inside: Expr, turn: Bounds) -> None:
 
 def _check_start(site: Site[Block], parts: list[Part], inside: Expr, turn: Bounds) -> None:
     """Refuse a condition within a turn that is about cells and terms, or leaves out first terms."""
-    moved = {v for p in parts if p.iterator.kind == "spatial" for v in variables(p.inner)}
+    moved = {v for p in parts if p.iterator.kind == "spatial" for v in moving(p.inner)}
     first = {v: const(ends[0], v.type) for v, ends in turn.items() if v not in moved}
+    dom = {**with_turns(turn), **summed_sizes(site.node)}
     for condition in conjuncts(inside):
-        used = variables(condition)
-        if not used & moved and not arith.prove(substitute(condition, first), turn):
+        used = moving(condition)
+        if not used & moved and not arith.prove(substitute(condition, first), dom):
             raise lacks_first_terms(site)
         if used & moved and not used <= moved:
             raise site.refuse(
@@ -147,7 +164,7 @@ def _outer_block(
     iterators = tuple(iter_var(outer[p.var], p.count, p.iterator.kind) for p in parts)
     block = small.block
     inner = domain(block)
-    dom = {**dom, **{outer[p.var]: (0, p.count - 1) for p in parts}}
+    dom = {**dom, **{outer[p.var]: arith.up_to(p.count, p.var.type) for p in parts}}
     init = None
     if block.init is not None:
         init = _init(small, loops)
@@ -172,8 +189,8 @@ def _init(small: BlockRealize, loops: list[For]) -> Stmt:
         for it, value in zip(block.iter_vars, small.iter_values, strict=True)
         if it.kind == "spatial" and it.var in used
     ]
-    moved = {v for _, value in kept for v in variables(value)}
-    held = (c for c in conjuncts(small.predicate) if variables(c) <= moved)
+    moved = {v for _, value in kept for v in moving(value)}
+    held = (c for c in conjuncts(small.predicate) if moving(c) <= moved)
     made = init_block(block, [it for it, _ in kept], "_init", ())
     stmt = BlockRealize(tuple(value for _, value in kept), arith.joined(held), made)
     return fresh_nest([loop for loop in loops if loop.loop_var in moved], stmt)[0]

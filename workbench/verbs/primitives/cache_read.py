@@ -8,11 +8,13 @@ from typing import Any
 
 from workbench import arith
 from workbench.ir import (
+    TRUE,
     Block,
     BlockId,
     BlockRealize,
     Buffer,
     Const,
+    Expr,
     PrimFunc,
     Range,
     const,
@@ -33,7 +35,7 @@ from workbench.verbs.caching import (
     written_ends,
 )
 from workbench.verbs.copies import check_copied
-from workbench.verbs.feeding import check_fed
+from workbench.verbs.feeding import check_fed, reads_apart
 from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.regions import Box
 from workbench.verbs.scope import check_no_bare_statement, check_no_choice, region_of
@@ -90,30 +92,34 @@ def cache_read(
     buffer = nth_buffer(site, read_buffer_index, "reads")
     site = replace(site, task=f"cache_read {buffer.name} for `{block.name}`")
     check_no_bare_statement(site, buffer)
-    makers = site.writers(buffer)
+    makers, targets = site.writers(buffer), _readers(site, buffer, consumer_blocks)
+    if _write_elsewhere(site, buffer, makers, targets):
+        makers = []
+    else:
+        targets = [r for r in targets if buffer not in declared_writes(r.block)]
     if len(makers) > 1:
         raise site.refuse(
             f"{len(makers)} blocks write it",
             *makers,
             hint="cache what one block alone writes; do this before decompose_reduction",
         )
-    targets = _targets(site, buffer, makers, consumer_blocks)
+    _check_targets(site, buffer, makers, targets, consumer_blocks)
     ends = [arith.up_to(size) for size in buffer.shape]
     if makers:
         maker = replace(site, node=makers[0].block)
         check_no_choice(maker)
         spot = first_reader(maker, targets)
-        box = _box(site, maker, buffer, spot)
+        box, guard = _box(site, maker, buffer, spot)
         if spot.loops or site.is_allocated(buffer):
             ends = written_ends(maker.node, buffer)
     else:
         for target in targets:
             check_not_in_init(site.places, target)
         spot = Spot(site.scope, 0)
-        box = _given(site, buffer)
+        box, guard = _given(site, buffer), TRUE
     check_some(site, buffer, box, ends, *targets)
     copy = cached(buffer, storage_scope)
-    edit = insert_copy(site, buffer, copy, spot, box, ends, targets)
+    edit = insert_copy(site, buffer, copy, spot, box, ends, targets, guard=guard)
     if not makers or not (spot.loops or site.is_allocated(buffer)):  # not what one makes alone
         assert isinstance(edit.result, BlockId)
         check_copied(site, site.after(edit.places, edit.result), buffer)
@@ -122,25 +128,45 @@ def cache_read(
     return edit
 
 
-def _targets(
-    site: Site[Block], buffer: Buffer, makers: list[BlockRealize], chosen: list[Block] | None
-) -> list[BlockRealize]:
-    """The blocks that are to read the copy, in program order."""
-    wanted = {b.id for b in chosen} if chosen else None
+def _readers(site: Site[Block], buffer: Buffer, chosen: list[Block] | None) -> list[BlockRealize]:
+    """The blocks beside this one that read the buffer, in order; with `chosen`, those of them."""
+    reading = [r for r in site.siblings if buffer in declared_reads(r.block)]
+    wanted = {b.id for b in chosen or ()}
+    return [r for r in reading if not wanted or _holds(r, wanted)]
+
+
+def _write_elsewhere(
+    site: Site[Block], buffer: Buffer, makers: list[BlockRealize], readers: list[BlockRealize]
+) -> bool:
+    """Whether `makers` are proved to write no cell that is read: the next state of a scan, say.
+
+    Then the copy may be taken ahead of all. One maker ahead of its readers is what they read.
+    """
     order = site.siblings
-    reading = [r for r in order if buffer in declared_reads(r.block)]
-    targets = [
-        r
-        for r in reading
-        if buffer not in declared_writes(r.block) and (wanted is None or _holds(r, wanted))
-    ]
+    follow = len(makers) == 1 and all(order.index(makers[0]) < order.index(r) for r in readers)
+    return (
+        bool(makers)
+        and not follow
+        and all(reads_apart(site.places, r, maker, buffer) for r in readers for maker in makers)
+    )
+
+
+def _check_targets(
+    site: Site[Block],
+    buffer: Buffer,
+    makers: list[BlockRealize],
+    targets: list[BlockRealize],
+    chosen: list[Block] | None,
+) -> None:
+    """Refuse unless there are `targets`, all that are `chosen`, behind the one of `makers`."""
+    order = site.siblings
     for other in chosen or ():
         if not any(_holds(r, {other.id}) for r in targets):
             raise site.refuse(
                 f"`{other.name}`, a consumer block, does not read it here",
                 other,
                 hint="name blocks that read the buffer beside this one: "
-                + ", ".join(r.block.name for r in reading),
+                + ", ".join(r.block.name for r in _readers(site, buffer, None)),
             )
     if not targets:
         raise site.refuse(
@@ -156,7 +182,6 @@ def _targets(
             makers[0],
             hint="name the blocks that are to read the copy, with consumer_blocks",
         )
-    return targets
 
 
 def _holds(realize: BlockRealize, ids: set[BlockId]) -> bool:
@@ -172,7 +197,7 @@ def _given(site: Site[Block], buffer: Buffer) -> Box:
         assert read is not None
         pairs = zip((axis.min.dtype for axis in read.region), buffer.shape, strict=True)
         return tuple(Range(const(0, dtype), size_expr(size, dtype)) for dtype, size in pairs)
-    if not all(isinstance(axis.extent, Const) for axis in region.region):
+    if not all(isinstance(r.extent, Const) or arith.by_sizes(r.extent) for r in region.region):
         raise site.refuse(
             f"how much of it `{scope.name}` reads varies",
             scope,
@@ -181,14 +206,14 @@ def _given(site: Site[Block], buffer: Buffer) -> Box:
     return region.region
 
 
-def _box(site: Site[Block], maker: Site[Block], buffer: Buffer, spot: Spot) -> Box:
-    """What there is to copy at `spot`, behind `maker`."""
+def _box(site: Site[Block], maker: Site[Block], buffer: Buffer, spot: Spot) -> tuple[Box, Expr]:
+    """What there is to copy at `spot`, behind `maker`, and where."""
     if not spot.loops and not site.is_allocated(buffer):
-        return _given(site, buffer)
-    box = box_written(maker, buffer, spot.loops)
-    if box is None:
+        return _given(site, buffer), TRUE
+    found = box_written(maker, buffer, spot.loops)
+    if found is None:
         raise maker.refuse(
             f"`{maker.name}` may leave out cells of it",
             hint="cache_read copies a box of which every cell is written, such as C[vi, vj]",
         )
-    return box
+    return found

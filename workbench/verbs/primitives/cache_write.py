@@ -15,6 +15,7 @@ from workbench.ir import (
     BlockRealize,
     Buffer,
     BufferLoad,
+    Expr,
     For,
     PrimFunc,
     stores,
@@ -108,11 +109,11 @@ def cache_write(
     direct = _direct(site, after, consumer_blocks)
     later = [r for r in after if r not in direct]
     spot = _spot(site, buffer, later)
-    box = _box(site, buffer, spot)
+    box, guard = _box(site, buffer, spot)
     copy, ends = cached(buffer, storage_scope), written_ends(block, buffer)
     check_some(site, buffer, box, ends, block)
     through = [site.realize, *direct]
-    edit = insert_copy(site, buffer, copy, spot, box, ends, through, out=True)
+    edit = insert_copy(site, buffer, copy, spot, box, ends, through, out=True, guard=guard)
     for reader in (*direct, *later):
         check_fed(site, site.after(edit.places, reader.block.id))
     for reader in direct:
@@ -227,12 +228,12 @@ def copy_instead(site: Site[Block], buffer: Buffer, scope: str) -> str:
     return f"copy it from there: {call}"
 
 
-def _box(site: Site[Block], buffer: Buffer, spot: Spot) -> Box:
-    """The cells that the block writes there: those that the copy takes."""
-    box = box_written(site, buffer, spot.loops)
-    if box is None:
+def _box(site: Site[Block], buffer: Buffer, spot: Spot) -> tuple[Box, Expr]:
+    """The cells that the block writes there, and where: those that the copy takes."""
+    found = box_written(site, buffer, spot.loops)
+    if found is None:
         raise site.refuse(
             "it may leave out cells, which the copy would overwrite",
             hint="cache_write takes a block that writes every cell of a box, such as C[vi, vj]",
         )
-    return box
+    return found

@@ -12,17 +12,18 @@ from workbench.arith import Bounds
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
 from workbench.verbs.crossing import check_leaves
 from workbench.verbs.domains import bounds_at, domain
-from workbench.verbs.feeding import check_fed, makes_all
+from workbench.verbs.feeding import check_fed, makes_all, reads_apart
 from workbench.verbs.moving import (
     check_all_inside,
     check_is_step,
-    check_not_overwritten,
     fixed_by_refilling,
     guard_of_terms,
     kept_values,
     movable,
     moved_under,
     needs,
+    overwriting,
+    overwritten,
     position,
 )
 from workbench.verbs.order import refuse_other_updates
@@ -112,7 +113,7 @@ def compute_at(
         "its readers share no loop: move one to the other, or give each its cache_read",
     )
     last = max(site.places.blocks_under(loop), key=site.siblings.index)
-    check_not_overwritten(site, last, f", or leave `{block.name}` ahead of it")
+    hits = overwriting(site, last)
     at = position(site, loop, site.producers, readers, index)
     dom = bounds_at(site.places, loop.body)
     pairs = [_pair(site, loop, buffer, readers, dom) for buffer in declared_writes(block)]
@@ -120,6 +121,10 @@ def compute_at(
     needed, _ = needs(domain(block), [p for p in pairs if p is not None], dom, fixed)
     edit = moved_under(site, loop, at, needed, preserve_unit_loops, guard)
     there = site.after(edit.places, block.id)
+    for other, buffer in hits:
+        now = there.places.blocks[other.block.id]
+        if not reads_apart(there.places, there.realize, now, buffer):
+            raise overwritten(site, other, buffer, f", or leave `{block.name}` ahead of it")
     refuse_other_updates(site, there, kept_values(there, fixed))
     check_leaves(site, there)
     _check_looked_up(site, there)

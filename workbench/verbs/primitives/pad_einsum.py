@@ -22,18 +22,22 @@ from workbench.ir import (
     For,
     PrimFunc,
     Range,
+    Size,
     Stmt,
     Var,
+    as_expr,
+    binary,
     const,
     dtypes,
     seq,
+    size_expr,
     stores,
     substitute_buffers,
     walk,
 )
 from workbench.ir.places import places
 from workbench.verbs.copies import check_copied, reads_always
-from workbench.verbs.domains import domain
+from workbench.verbs.domains import count_in, domain
 from workbench.verbs.factoring import sum_of
 from workbench.verbs.inlining import with_regions
 from workbench.verbs.nest import iter_var, nest, nest_over, resized
@@ -47,18 +51,21 @@ from workbench.verbs.site import Site, declared_reads, declared_writes, site_of
 class _Sizes:
     """How often each iterator runs, and how often it is to run."""
 
-    now: dict[Var, int]
-    then: dict[Var, int]
+    now: dict[Var, Size]
+    then: dict[Var, Size]
 
     def grows(self, index: Expr) -> bool:
         """Whether `index` is an iterator that is to run more often."""
         return isinstance(index, Var) and self.now[index] != self.then[index]
 
-    def read(self, index: Expr, size: int) -> int:
+    def read(self, index: Expr, size: Size) -> Size:
         """How many cells of a dimension of that size are read at `index`."""
-        return min(self.now[index], size) if isinstance(index, Var) else 1
+        if not isinstance(index, Var):
+            return 1
+        fewer = arith.simplify(binary("min", as_expr(self.now[index]), size))
+        return fewer.value if isinstance(fewer, Const) else fewer
 
-    def filled(self, index: Expr, size: int) -> int:
+    def filled(self, index: Expr, size: Size) -> Size:
         """How many cells of that dimension a copy is to hold a value in."""
         if isinstance(index, Var) and self.grows(index):
             return self.then[index]
@@ -69,7 +76,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, list[int]]]:
     yield from ({"padding": [size] * len(block.iter_vars)} for size in (4, 16))
 
 
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", sizes=True, choices=_choices)
 def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit[None]:
     """Round each iterator of `block` up to a multiple of its number in `padding`.
 
@@ -112,8 +119,8 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit[None]:
     """
     site = site_of(func, block, "pad_einsum")
     _check_numbers(site, padding)
-    now = {var: high + 1 for var, (_, high) in domain(block).items()}
-    then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
+    now = {var: count_in(ends) + ends[0] for var, ends in domain(block).items()}
+    then = {var: _rounded(now[var], by) for var, by in zip(now, padding, strict=True)}
     if now == then:
         return Edit(func)
     _check_counts(site, then)
@@ -145,6 +152,14 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit[None]:
 # --- what it takes -------------------------------------------------------------------------------
 
 
+def _rounded(size: Size, by: int) -> Size:
+    """`size` rounded up to a multiple of `by`: itself where it is one."""
+    up = (size + (by - 1)) // by * by
+    if isinstance(up, int):
+        return size if up == size else up
+    return size if arith.equal(up, size) else arith.simplify(up)
+
+
 def _check_numbers(site: Site[Block], padding: list[int]) -> None:
     block = site.node
     names = ", ".join(it.var.name for it in block.iter_vars)
@@ -161,11 +176,11 @@ def _check_numbers(site: Site[Block], padding: list[int]) -> None:
         )
 
 
-def _check_counts(site: Site[Block], then: dict[Var, int]) -> None:
+def _check_counts(site: Site[Block], then: dict[Var, Size]) -> None:
     """Refuse more turns than an iterator counts, or one of a copy, which counts in 32 bits."""
     for var, turns in then.items():
         dtype = min(var.type, "int32", key=lambda one: dtypes.limits(one)[1])
-        if turns > dtypes.limits(dtype)[1]:
+        if isinstance(turns, int) and turns > dtypes.limits(dtype)[1]:
             raise site.refuse(
                 f"{var.name} would run {turns} times, and {dtype} does not count so far",
                 hint="give smaller numbers, such as 16",
@@ -228,7 +243,7 @@ def _check_whole_result(site: Site[Block], cells: dict[Buffer, tuple[Expr, ...]]
     for buffer in declared_writes(site.node):
         pairs = zip(cells[buffer], buffer.shape, strict=True)
         named = [index for index in cells[buffer] if isinstance(index, Var)]
-        part = any(isinstance(index, Const) and size > 1 for index, size in pairs)
+        part = any(isinstance(index, Const) and size != 1 for index, size in pairs)
         if part or len(set(named)) < len(named):
             raise site.refuse(
                 f"it writes a part of {buffer.name} only",
@@ -337,7 +352,7 @@ def _axes(buffer: Buffer) -> tuple[Var, ...]:
     return tuple(Var(f"v{k}", "int32") for k in range(len(buffer.shape)))
 
 
-def _stage(store: BufferStore, name: str, axes: Sequence[Var], extents: Sequence[int]) -> Stmt:
+def _stage(store: BufferStore, name: str, axes: Sequence[Var], extents: Sequence[Size]) -> Stmt:
     """`store`, told by the iterators `axes`, under a loop for each."""
     iterators = tuple(iter_var(v, size) for v, size in zip(axes, extents, strict=True))
     block = with_regions(Block(name, iterators, (), (), store))
@@ -350,7 +365,7 @@ def _grown(
     """The block on the copies, and its loops for as many iterations as it is to run."""
     block = substitute_buffers(realize.block, copies)
     iterators = tuple(
-        replace(it, dom=Range(it.dom.min, const(sizes.then[it.var], it.var.type)))
+        replace(it, dom=Range(it.dom.min, size_expr(sizes.then[it.var], it.var.type)))
         for it in block.iter_vars
     )
     new = replace(realize, block=with_regions(replace(block, iter_vars=iterators)))

@@ -28,7 +28,7 @@ from workbench.ir import (
 )
 from workbench.verbs.crossing import check_leaves, stores_the_same
 from workbench.verbs.domains import bounds_at, domain, moved_by, units_in
-from workbench.verbs.feeding import check_fed, makes_all, needs_finished
+from workbench.verbs.feeding import check_fed, makes_all, needs_finished, reads_apart
 from workbench.verbs.following import following
 from workbench.verbs.moving import (
     Need,
@@ -206,7 +206,11 @@ def _check_read_before(site: Site[Block], loop: For) -> None:
     start = min(order.index(r) for r in site.places.blocks_under(loop))
     passed = order[start : order.index(site.realize)]
     for buffer in declared_writes(site.node):
-        hit = [r for r in site.readers(buffer) if r in passed]
+        hit = [
+            r
+            for r in site.readers(buffer)
+            if r in passed and not reads_apart(site.places, r, site.realize, buffer)
+        ]
         if hit:
             raise site.refuse(
                 f"`{hit[0].block.name}` still reads the old {buffer.name}",

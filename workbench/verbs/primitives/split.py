@@ -11,7 +11,6 @@ from workbench import script
 from workbench.arith import equal, simplify
 from workbench.ir import (
     BufferLoad,
-    Const,
     Expr,
     For,
     PrimFunc,
@@ -77,7 +76,7 @@ def _check(
 def _check_fills(site: Site[For], factors: list[int | None], dtype: str) -> None:
     """Refuse factors that make more iterations than there are, where no predicate is to be made."""
     extent = cast(dtype, site.node.extent)
-    made = reduce(partial(binary, "*"), _sizes(extent, factors))
+    made = _product(_sizes(extent, factors))
     if equal(made, extent):
         return
     many, wanted = script.expr_text(made), script.expr_text(extent)
@@ -93,6 +92,11 @@ def _sizes(extent: Expr, factors: list[int | None]) -> list[Expr]:
     given = prod(f for f in factors if f is not None)
     missing = simplify((extent + (given - 1)) // given)
     return [missing if f is None else const(f, extent.dtype) for f in factors]
+
+
+def _product(sizes: list[Expr]) -> Expr:
+    """How many iterations loops that run so often make together."""
+    return reduce(partial(binary, "*"), sizes)
 
 
 def _type(site: Site[For], factors: list[int | None]) -> str:
@@ -183,10 +187,7 @@ def split(
     units = frozenset(p for p, s in zip(parts, sizes, strict=True) if is_one(s))
     dropped = frozenset() if preserve_unit_iters else units
     body = loop.body
-    turns = constant_extent(loop)
-    exact = turns is not None and all(isinstance(s, Const) for s in sizes)
-    fills = exact and prod(s.value for s in sizes if isinstance(s, Const)) == turns
-    if not fills and not disable_predication:
+    if not equal(_product(sizes), extent) and not disable_predication:
         _check_guard(site)
         body = guarded(body, index < extent)
     body = replace_loops(body, {var: loop.min + cast(var.type, index)}, units=dropped)

@@ -9,9 +9,10 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.counters import variables
-from workbench.ir import Block, Expr, For, PrimFunc, Var, flat_index, substitute
+from workbench.ir import Block, Const, Expr, For, PrimFunc, Size, Var, flat_index, substitute
+from workbench.script.memory import size_text
 from workbench.verbs import index_map as maps
-from workbench.verbs.domains import domain
+from workbench.verbs.domains import count_in, domain
 from workbench.verbs.factoring import check_starts_alike
 from workbench.verbs.inlining import inverse, tidied
 from workbench.verbs.nest import iter_var, nest_over
@@ -26,13 +27,13 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
     if len(names) > 1:
         yield {"index_map": f"lambda {', '.join(names)}: ({', '.join(reversed(names))})"}
     for k, it in enumerate(block.iter_vars):
-        count = domain(block)[it.var][1] + 1
-        if count % 4 == 0 and count > 4:
+        count = it.dom.extent
+        if isinstance(count, Const) and count.value % 4 == 0 and count.value > 4:
             cut = [*names[:k], f"{names[k]} // 4", f"{names[k]} % 4", *names[k + 1 :]]
             yield {"index_map": f"lambda {', '.join(names)}: ({', '.join(cut)})"}
 
 
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", sizes=True, choices=_choices)
 def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike) -> Edit[None]:
     """Let a block run by the iterators that `index_map` makes of its own, each under a new loop.
 
@@ -72,7 +73,7 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
     kinds = [_kind(site, index) for index in new]
     sizes = _sizes(site, new)
     fresh = [Var(f"v{k}", index.dtype) for k, index in enumerate(new)]
-    known = {v: (0, size - 1) for v, size in zip(fresh, sizes, strict=True)}
+    known = {v: arith.up_to(size) for v, size in zip(fresh, sizes, strict=True)}
     solved = inverse(tuple(new), tuple(fresh), domain(block), known)
     if solved is None or solved[1]:
         raise site.refuse(
@@ -107,30 +108,35 @@ def _kind(site: Site[Block], index: Expr) -> str:
     return kinds.pop() if kinds else "spatial"
 
 
-def _sizes(site: Site[Block], new: Sequence[Expr]) -> tuple[int, ...]:
+def _sizes(site: Site[Block], new: Sequence[Expr]) -> tuple[Size, ...]:
     """How far each new iterator counts, refused unless each new iteration is one old one."""
     ends = domain(site.node)
-    old = [high - low + 1 for low, high in ends.values()]
+    old = [count_in(each) for each in ends.values()]
     sizes = maps.places_of(new, ends)
-    if sizes is not None and prod(sizes) == prod(old):
+    if sizes is not None and maps.as_many(sizes, old):
         return sizes
     raise site.refuse(
         "the map leaves gaps or puts two iterations in one",
-        hint=f"every new iterator counts from 0, and factors divide {', '.join(map(str, old))}",
+        hint="every new iterator counts from 0, and factors divide "
+        f"{', '.join(map(size_text, old))}",
     )
 
 
 def _keeps_order(
-    site: Site[Block], loops: Sequence[For], new: Sequence[Expr], sizes: Sequence[int]
+    site: Site[Block], loops: Sequence[For], new: Sequence[Expr], sizes: Sequence[Size]
 ) -> bool:
     """Whether the new loops are proved to take the old iterations in the old order."""
-    if prod(sizes) >= 2**31:  # their count would not fit the type of the iterators
+    if (
+        prod(n for n in sizes if isinstance(n, int)) >= 2**31
+    ):  # their count would not fit the type of the iterators
         return False
     block = site.node
     own = {value: var for var, value in site.realize.bindings.items()}
     ends = domain(block)
     olds = [own[loop.loop_var] for loop in loops]
     before = flat_index(
-        [v - ends[v][0] for v in olds], [ends[v][1] - ends[v][0] + 1 for v in olds], "int32"
+        [v - ends[v][0] for v in olds],
+        [count_in(ends[v]) for v in olds],
+        "int32",
     )
     return arith.equal(before, flat_index(new, sizes, "int32"), ends)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 from workbench import arith
@@ -15,10 +14,12 @@ from workbench.ir import (
     BufferStore,
     Node,
     PrimFunc,
+    Size,
     Var,
     walk,
 )
 from workbench.ir.places import places
+from workbench.script.memory import size_text
 from workbench.verbs import index_map as maps
 from workbench.verbs.caching import named_buffer
 from workbench.verbs.domains import domain
@@ -35,7 +36,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
         yield {"buffer": ("write", k), "index_map": text}
 
 
-@primitive(group="memory", choices=_choices)
+@primitive(group="memory", sizes=True, choices=_choices)
 def transform_layout(
     func: PrimFunc,
     block: Block,
@@ -117,7 +118,7 @@ def transform_layout(
     changed = {r: inlined(r, target, moved) for r in site.places.blocks_under(scope)}
     buffers = [laid if b is target else b for b in scope.block.alloc_buffers]
     plain = reallocate(places(site.places.replace_each(changed)), scope, buffers)
-    if pad_value is None or prod(shape) == prod(target.shape):
+    if pad_value is None or maps.as_many(shape, target.shape):
         return Edit(plain)
     writer = sole_writer(site, scope, target)
     nest, became = padded(writer, target, laid, mapping, pad_value)
@@ -128,20 +129,20 @@ def transform_layout(
 
 def _shape(
     site: Site[Block], target: Buffer, mapping: maps.IndexMap, gaps: bool
-) -> tuple[int, ...]:
+) -> tuple[Size, ...]:
     """The shape of the buffer in its new layout, refused unless each cell has one place.
 
     And unless each place has a cell, where there may be no `gaps`.
     """
     old = [Var(name) for name in mapping.names]
-    ends = {v: (0, size - 1) for v, size in zip(old, target.shape, strict=True)}
+    ends = {v: arith.up_to(size) for v, size in zip(old, target.shape, strict=True)}
     shape = maps.places_of(mapping(old), ends)
-    if shape is not None and (gaps or prod(shape) == prod(target.shape)):
+    if shape is not None and (gaps or maps.as_many(shape, target.shape)):
         return shape
     raise site.refuse(
         "the map puts two cells in one place, or does not count from 0"
         if gaps
         else "the map leaves gaps or puts two cells in one place",
         hint="every new index counts from 0, and factors divide the extents "
-        f"{', '.join(map(str, target.shape))}",
+        f"{', '.join(map(size_text, target.shape))}",
     )

@@ -53,4 +53,13 @@ def build(func: PrimFunc, target: str = FIRST) -> Built:
                 return runtime.build(func, target)  # which says what is wrong there
             return runtime.rebuild(first, target)
 
-    return memo(func, f"built {target}", make)
+    return memo(func, _built(target), make)
+
+
+def is_built(func: PrimFunc) -> bool:
+    """Whether its kernels were made, or refused, already."""
+    return is_known(func, _built(FIRST))
+
+
+def _built(target: str) -> str:
+    return f"built {target}"

@@ -131,7 +131,7 @@ def asked(prim: Primitive) -> list[Param]:
 def _field(param: Param, verdict: Verdict, held: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The field of one argument, which holds what is `held`; None for an option no choice names.
 
-    Of a choice, what would be refused stands last.
+    Of a choice, what would be refused stands last; the only one there is need not be chosen.
     """
     options = _distinct([c[param.name] for c in verdict.choices if param.name in c])
     every = _distinct([*options, *_values(verdict, param)])
@@ -144,12 +144,13 @@ def _field(param: Param, verdict: Verdict, held: Mapping[str, Any] | None) -> di
         "kind": kind,
     }
     if kind == "choice":
+        only = len(every) == len(options) == 1
         made["options"] = [
             {"value": json.dumps(option), "label": _label(option)}
             | ({} if option in options else {"refused": True})
             for option in every
         ]
-        if held is None:
+        if held is None or (only and (param.required or param.many)):
             made["value"] = made["options"][0]["value"]
         else:
             made["options"].insert(0, {"value": "", "label": "choose …"})
@@ -162,6 +163,8 @@ def _field(param: Param, verdict: Verdict, held: Mapping[str, Any] | None) -> di
         made["help"] = (
             "a list; None is worked out" if type(None) in _inside(param.type) else "a list"
         )
+    if kind == "dict":
+        made["help"] = 'by name, such as {"X": 2}'
     return made
 
 
@@ -177,6 +180,8 @@ def _kind(param: Param, options: Sequence[Any]) -> str:
     lists = any(get_origin(t) in (list, tuple) for t in types) and int not in types
     if lists and not (param.kinds or param.many):
         return "list"
+    if any(get_origin(t) is dict for t in types) and str not in types:
+        return "dict"
     if options and (_named(param) or all(isinstance(o, str) for o in options)):
         return "choice"
     return "int" if int in types and str not in types else "text"

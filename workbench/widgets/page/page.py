@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +15,7 @@ from workbench.schedule import Schedule
 from workbench.widgets.page.at_place import offer_at
 from workbench.widgets.page.costs import hidden_strip, strip
 from workbench.widgets.page.desk import Desk
-from workbench.widgets.page.memo import build, memo
+from workbench.widgets.page.memo import build, is_built, memo
 from workbench.widgets.page.pictures import (
     axes_of,
     covered_pane,
@@ -62,6 +62,11 @@ def page(
         offered = offer_at(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: offered}
     made["costs"] = shown_costs(desk, node.before, node.func)
+    wasted = notes(
+        node.func, whole=not made["costs"]["waits"]
+    )  # what takes kernels comes with them
+    hidden = bool(wasted) and desk.hides("counts", node.func)
+    made["notes"] = [UNTIL] if hidden else wasted
     return made | ran(node, desk, judged=not made["costs"]["waits"])  # goals are counted, too
 
 
@@ -110,7 +115,6 @@ def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
 
 def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     """What every page has, whichever panes are open."""
-    wasted = notes(node.func)
     return {
         "names": desk.names(node.func).about,
         "buffers": [{"name": name, "picture": who_name(name)} for name in written(node.func)],
@@ -119,26 +123,33 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "shown": {},
         "places": sorted_places(node, desk),
         "offers": {},
-        "notes": [UNTIL] if wasted and desk.hides("counts", node.func) else wasted,
         "verdict": None if desk.open else _verdict(node, desk.question),
         "open": desk.open,
         "taken": lines_of(node) if node.history.kept_in else None,  # only an exercise's are
     }
 
 
-def notes(func: PrimFunc) -> list[str]:
-    """What is legal but wasteful in the program, with what it costs."""
-    findings = memo(func, "findings", lambda: [*_findings(func)])
-    return [f"{_sentence(f.headline)} {_sentence(f.hint)}" for f in findings if f.kind == "warning"]
+def notes(func: PrimFunc, whole: bool = True) -> list[str]:
+    """What is legal but wasteful in the program, with what it costs.
+
+    Of vectors it takes the kernels to know: unless it is to be `whole`, only if there are any yet.
+    """
+    found = memo(func, "findings", lambda: _of_program(func))
+    if whole or is_built(func):
+        found = [*found, *memo(func, "findings of vectors", lambda: _of_vectors(func))]
+    return [f"{_sentence(f.headline)} {_sentence(f.hint)}" for f in found if f.kind == "warning"]
 
 
-def _findings(func: PrimFunc) -> Iterator[check.Finding]:
-    yield from check.check_program(lower.open_blocks(func), target.get("cuda"))
-    if not any(isinstance(node, For) and node.kind == "vectorized" for node in walk(func.body)):
-        return  # only of vectors does it take the kernels to know
-    with suppress(Fail):  # where there is no kernel, its pane tells why
-        built = build(func)
-        yield from lower.findings(built.lowered, built.target)
+def _of_program(func: PrimFunc) -> list[check.Finding]:
+    return check.check_program(lower.open_blocks(func), target.get("cuda"))
+
+
+def _of_vectors(func: PrimFunc) -> list[check.Finding]:
+    if any(isinstance(node, For) and node.kind == "vectorized" for node in walk(func.body)):
+        with suppress(Fail):  # where there is no kernel, its pane tells why
+            built = build(func)
+            return lower.findings(built.lowered, built.target)
+    return []
 
 
 def _sentence(text: str) -> str:

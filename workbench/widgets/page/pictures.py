@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from workbench import draw, insight
+from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail
 from workbench.insight import Memory, Pipelines, Tiles, Who
 from workbench.insight.accesses import accesses
@@ -40,6 +41,8 @@ def pipelines_of(func: PrimFunc) -> Pipelines:
     """What the statements of pipelines do turn by turn, and where threads wait, if it is built."""
 
     def make() -> Pipelines:
+        if not has_pipelines(func):
+            return insight.pipelines(func)
         with suppress(Fail):
             return insight.pipelines(func, build(func).lowered)
         return insight.pipelines(func, insight.lowered_of(func))  # async copies need another GPU

@@ -88,6 +88,8 @@ function tick(field, id) {
   return [h("input", { id, type: "checkbox", checked: field.value })];
 }
 
+const SIZES = { int: 6, dict: 34 }; // letters; two names with their numbers are seen whole
+
 function typed(field, id) {
   const some = field.options.length > 0;
   const list = freshId("list");
@@ -95,7 +97,7 @@ function typed(field, id) {
     id,
     type: "text",
     value: field.value,
-    size: Math.max(field.kind === "int" ? 6 : 12, field.value.length + 3), // beside its arrow
+    size: Math.max(SIZES[field.kind] ?? 12, field.value.length + 3), // beside its arrow
     list: some ? list : null,
     spellcheck: "false",
     autocomplete: "off",

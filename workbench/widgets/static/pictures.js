@@ -22,7 +22,11 @@ export function pictureView(picture, label) {
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
   strips.append(markup(picture.strips.join("")));
-  for (const strip of strips.children) shrunk.observe(strip);
+  for (const strip of strips.children) {
+    shrunk.observe(strip);
+    if ("scrolls" in strip.dataset)
+      strip.style.setProperty("--least", `${WORDY * strip.viewBox.baseVal.height}px`);
+  }
   const deeper = picture.levels?.length ? [...strips.children].slice(1) : [];
   for (const strip of deeper) strip.style.display = "none";
   const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from workbench.history.history import History
 from workbench.history.write_whole import NotWritten, write_whole
 from workbench.ir.places import places
 from workbench.widgets.ask.session import SHOWN, Session
+from workbench.widgets.page.collecting import collecting_later
 from workbench.widgets.page.history import tree
 from workbench.widgets.still.static_form import WITHOUT_SCRIPT, offline_page, run_again, still
 from workbench.widgets.still.whole import whole
@@ -25,23 +24,6 @@ def last_page(session: Session) -> str:
     return still(session.cursor.node, session.view, session.state, todo)
 
 
-@contextmanager
-def _collecting_later() -> Iterator[None]:
-    """Without the collector of cycles: what is made is kept, and it would search all of it again
-    and again, which takes a seventh of the time. It is searched with what is old.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            if not gc.get_freeze_count():
-                gc.freeze()  # with `unfreeze`, what is young becomes old
-                gc.unfreeze()
-            gc.enable()
-
-
 def write_html(session: Session, path: str | Path, progress: Progress) -> None:
     """Write one offline page that still steps through every program of the history.
 
@@ -50,7 +32,7 @@ def write_html(session: Session, path: str | Path, progress: Progress) -> None:
     it was.
     """
     _check_size(session.history)
-    with _collecting_later():
+    with collecting_later(kept=True):
         write_whole(path, _written(session, progress))
 
 

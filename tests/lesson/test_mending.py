@@ -1,0 +1,116 @@
+"""The exercise on broken kernels: what was taken away mends them, and nothing else does."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from workbench import lesson
+from workbench.diag import Fail
+from workbench.lesson import Mending, record
+from workbench.lesson.mending import NAMES
+from workbench.lesson.review import is_score_of
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def broken(request) -> Mending:
+    return lesson.mending(request.param)
+
+
+def told(broken: Mending, name: str, mend: object) -> tuple[bool | None, str]:
+    """Whether the kernel counts as mended, and what was found."""
+    report = broken.check({name: mend})
+    assert float(report) == sum(row.ok is True for row in report.rows)
+    row = report.rows[[*broken.kernels].index(name)]
+    return row.ok, row.found
+
+
+def test_each_kernel_is_wrong_and_what_was_taken_away_mends_it(broken: Mending):
+    assert all(broken.finding(name) for name in broken.kernels)
+    assert not any(broken.finding(name, mend) for name, mend in broken.solution.items())
+    report = broken.check(broken.solution)
+    assert report and float(report) == broken.points == len(broken.kernels)
+    assert broken.check({}) == 0 and not broken.check({})
+
+
+def test_one_answer_mends_one_kernel_only(broken: Mending):
+    for name, mend in broken.solution.items():
+        for other in broken.kernels.keys() - {name}:
+            assert not told(broken, other, mend)[0], (other, mend)
+
+
+@pytest.mark.parametrize(
+    ("name", "mend", "found"),
+    [
+        ("first", ("barrier", 31), "Race on A_shared[0]: "),  # behind the work
+        ("first", ("barrier", 28), "right, with 57 waits a block"),  # in a loop further in
+        ("first", ("wait", 27, 0), "Race on A_shared[0]: "),
+        ("second", ("barrier", 34), "right, with 15 waits a block"),  # as with one copy
+        ("third", ("wait", 18, 1), "Can't read A_shared[0]: "),  # leaves the one that is needed
+        ("third", ("wait", 24, 1), "Race on A_shared[0]: "),  # no barrier behind it
+        ("first", ("copies", "A_shared", 3), "Can't mend it with 3 copies of A_shared"),
+        ("first", ("barrier", 2), "Can't put anything ahead of line 2: "),
+        ("first", ("barrier",), "Can't mend a kernel with "),
+        ("first", ("wait", 27), "Can't mend a kernel with "),
+        ("first", ("wait", 27, -1), "Can't mend a kernel with "),
+        ("first", "barrier 27", "Can't mend a kernel with "),
+        ("first", None, "no mend yet"),
+    ],
+)
+def test_what_is_wrong_with_a_mend_is_told(name: str, mend: object, found: str):
+    ok, said = told(lesson.mending("three_kernels"), name, mend)
+    assert not ok and said.startswith(found), said
+
+
+def test_a_list_is_as_good_as_a_tuple_and_other_answers_are_told(broken: Mending):
+    name, mend = next(iter(broken.solution.items()))
+    assert told(broken, name, list(mend))[0]
+    assert 'There is no kernel "x".' in str(broken.check({"x": mend}))
+    assert "Give a dictionary of mends, not int." in str(broken.check(3))
+    for ask in (lambda: broken.kernel("x"), lambda: lesson.mending("x"), lambda: broken.hint(4)):
+        with pytest.raises(Fail, match="Can't"):
+            ask()
+
+
+def test_a_kernel_is_shown_with_the_lines_that_findings_name(broken: Mending):
+    for name in broken.kernels:
+        shown = broken.show(name).splitlines()
+        marked = [line for line in broken.finding(name).splitlines() if " | " in line[:8]]
+        numbered = [line for line in marked if line[:5].strip()]
+        assert numbered and all(
+            any(line.split("|")[1] in one for one in shown) for line in numbered
+        )
+        assert {line.split("|")[0].strip() for line in numbered} <= {
+            k.split("|")[0].strip() for k in shown
+        }
+
+
+def test_carets_stay_below_what_they_mark(broken: Mending):
+    """A notebook breaks the lines of a text that are wider than it is, and carets with them."""
+    found = broken.findings()
+    assert repr(found) == found and all(f"{name}\n" in found for name in broken.kernels)
+    assert "white-space: pre;" in found._repr_html_() and escape(found) in found._repr_html_()
+
+
+def test_hints_and_solution_are_those_of_an_exercise(broken: Mending, monkeypatch):
+    assert len(broken.hints) == 3 and "?" in broken.hint(1)
+    scope: dict[str, object] = {}
+    exec(broken.show_solution(), scope)
+    assert broken.check(scope["mends"])
+    monkeypatch.setenv("WORKBENCH_CLASS", "1")
+    with pytest.raises(Fail, match="solutions are switched off here"):
+        broken.show_solution()
+
+
+def test_its_points_are_kept_with_those_of_exercises(broken: Mending, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my-work").mkdir()
+    broken.check(broken.solution)
+    broken.check({})
+    kept = record.read(record.file_of(broken.lesson))["points"]
+    assert kept == {broken.key: {"points": broken.points, "of": broken.points}}
+    assert lesson.review(broken.lesson).points == {broken.key: (broken.points, broken.points)}
+    assert not is_score_of("01_vector_add", broken.key, kept[broken.key])
+    assert not is_score_of(broken.lesson, broken.key, {"points": 1, "of": 1})

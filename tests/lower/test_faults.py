@@ -1,0 +1,119 @@
+"""Kernels that are broken on purpose: the emulator finds each fault, and no GPU runs them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.lower.test_pipelines import prefetching
+from workbench import script, target
+from workbench.diag import Fail, Refusal
+from workbench.ir import Barrier, WaitGroup, walk
+from workbench.lower import Fault, Lowered, put_ahead, with_fault
+from workbench.runtime import Built
+from workbench.runtime.building import broken, rebuild, with_kernels
+
+CUDA = target.get("cuda")
+AMPERE = target.get("nvidia/nvidia-a100")
+
+
+def through_registers() -> Built:
+    sch = prefetching(32)
+    order = [0, 3, 1, 4, 2]
+    sch.pipeline("k_0", [0, 0, 0, 0, 1], order, copies={"A_shared": 2, "B_shared": 2})
+    return wb.build(sch)
+
+
+def finding(built: Built) -> str:
+    a, b = np.ones((32, 32), "float32"), np.ones((32, 32), "float32")
+    try:
+        built.emulate(a, b, np.zeros((32, 32), "float32"))
+    except Fail as fail:
+        return fail.headline.partition(":")[0]
+    return ""
+
+
+def count(lowered: Lowered, kind: type) -> int:
+    return sum(isinstance(node, kind) for node in walk(lowered.kernels[0].body))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_each_barrier_is_missed(number: int):
+    whole = through_registers()
+    made = broken(whole, Fault("barrier", number))
+    assert count(made.lowered, Barrier) == count(whole.lowered, Barrier) - 1
+    assert finding(made).startswith("Race on ") and not finding(whole)
+    assert made.source.count("__syncthreads") == whole.source.count("__syncthreads") - 1
+
+
+@pytest.mark.parametrize("name", ["A_shared", "B_shared"])
+def test_a_second_copy_is_missed_where_the_barriers_are_those_of_two(name: str):
+    whole = through_registers()
+    made = broken(whole, Fault("copy", buffer=name))
+    cells = {b.name: b.shape[0] for b in whole.kernels[0].allocs}
+    assert {b.name: b.shape[0] for b in made.kernels[0].allocs} == cells | {name: cells[name] // 2}
+    assert finding(made) == f"Race on {name}[0]"
+
+
+def test_a_program_that_has_it_is_the_same_after_as_before():
+    whole = through_registers()
+    before = script.show(whole.func), script.show(whole.kernels[0])
+    made = broken(whole, Fault("barrier"))
+    assert (script.show(whole.func), script.show(whole.kernels[0])) == before
+    assert not whole.lowered.fault and made.lowered.fault == "barrier"
+    assert [step.name for step in made.lowered.history].index("with_fault") == [
+        step.name for step in whole.lowered.history
+    ].index("insert_barriers") + 1
+
+
+def test_what_is_put_ahead_of_a_line_mends_it():
+    made = broken(through_registers(), Fault("barrier"))
+    lines = script.show(made.kernels[0]).splitlines()
+    line = next(k for k, text in enumerate(lines, 1) if "for k_1" in text)
+    mended = put_ahead(made.lowered, line, Barrier())
+    assert not finding(with_kernels(made, mended)) and mended.fault == "barrier"
+    assert script.show(mended.kernels[0]).splitlines()[line - 1].strip() == "T.barrier()"
+    assert count(put_ahead(made.lowered, line, WaitGroup(0)), WaitGroup) == 1
+    with pytest.raises(Refusal, match="Can't put anything ahead of line 2: no statement begins"):
+        put_ahead(made.lowered, 2, Barrier())
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault("barrier", 2), Fault("wait"), Fault("copy", buffer="C_local")]
+)
+def test_what_a_kernel_has_not_cannot_be_taken_away(fault: Fault):
+    with pytest.raises(ValueError, match="has no "):
+        with_fault(through_registers().lowered, fault, CUDA)
+
+
+def test_no_gpu_runs_one():
+    """Not even after it was mended; nor is it taken for its program, which is right."""
+    made = broken(through_registers(), Fault("barrier"))
+    a, b, c = (np.ones((32, 32), "float32") for _ in range(3))
+    for act, what in (("run", made), ("time", made.time)):
+        with pytest.raises(wb.DeviceError) as refused:
+            what(a, b, c)
+        assert str(refused.value) == (
+            f"Can't {act} main: its kernel is broken on purpose.\n"
+            "found: it lacks a barrier: on a GPU it may hang, or give any numbers\n"
+            "do:    kernel.emulate(...) shows what is wrong; mend it first."
+        )
+    for again in (wb.build, lambda built: wb.build(built, "metal"), lambda b: rebuild(b, "metal")):
+        with pytest.raises(wb.ScheduleError) as told:
+            again(made)
+        assert str(told.value) == (
+            "Can't build main: its kernel is broken on purpose, no GPU runs it.\n"
+            "found: it lacks a barrier\n"
+            "do:    kernel.emulate(...) shows what is wrong; build the program, kernel.func"
+        )
+    wb.build(made.func)(a, b, np.zeros((32, 32), "float32"))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_wait_for_copies_is_missed(number: int):
+    sch = wb.lesson.mending("three_kernels").kernels["third"]
+    made = broken(sch.whole, Fault("wait", number))
+    arrays = [np.ones(b.shape, "float32") for b in made.func.params]
+    with pytest.raises(wb.EmulationError, match="a copy into it is under way"):
+        made.emulate(*arrays)
