@@ -186,6 +186,23 @@ def main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
     assert difference(func, sch.func, random_data(func, 0)) == ""
 
 
+@pytest.mark.parametrize("width, apart", [(4, True), (3, False)])
+def test_at_most_so_many_turns_as_data_tell_stay_within_a_row(width: int, apart: bool) -> None:
+    text = f"""
+@T.prim_func
+def main(N: T.Buffer((8,), "int32"), A: T.Buffer((8,)), B: T.Buffer((32,))):
+    for t in range(8):
+        for k in range(T.min(N[t], 4)):
+            B[t * {width} + k] = A[k]
+"""
+    sch = wb.Schedule(script.parse(text))
+    if apart:
+        sch.bind("t", "threadIdx.x")
+        return
+    with pytest.raises(wb.ScheduleError, match="may write the same cell of B"):
+        sch.bind("t", "threadIdx.x")
+
+
 def test_turns_that_no_iterator_tells_update_the_same_cells() -> None:
     func = script.parse("""
 @T.prim_func

@@ -166,6 +166,23 @@ def test_whole_numbers():
     agree(jobs, rtol=0)
 
 
+def test_the_least_number_by_minus_1():
+    """Arithmetic wraps around; a processor stops at this one."""
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32"), C: T.Buffer((4,), "int32"),
+         D: T.Buffer((2,), "int64"), E: T.Buffer((4,), "int64")):
+    for i in range(2):
+        C[i] = A[i] // B[i]
+        C[i + 2] = A[i] % B[i]
+        E[i] = D[i] // T.Cast("int64", B[i])
+        E[i + 2] = D[i] % T.Cast("int64", B[i])
+""")
+    least = [np.array([-(2 ** (bits - 1)), 7], f"int{bits}") for bits in (32, 64)]
+    by = np.array([-1, -1], "int32")
+    agree([(func, [least[0], by, np.zeros(4, "int32"), least[1], np.zeros(4, "int64")])])
+
+
 def test_functions():
     jobs = list[Job]()
     for dtype in ("float32", "float64"):

@@ -129,3 +129,10 @@ def test_a_dashed_line_is_a_wait_for_copies_and_ends_their_bar():
     )
     bars = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "time"]
     assert bars[0].of.title.endswith("from turn 0 to the wait ahead of S in turn 1")
+
+
+@pytest.mark.parametrize("stages", [[0, 1], [0, 3]])
+def test_copies_on_their_way_are_in_a_figure(stages: list[int]):
+    pytest.importorskip("matplotlib")
+    sch = wb.Schedule(reversed_rows(noted(stages, None, software_pipeline_async_stages=[0])))
+    assert sch.figure("pipeline").axes

@@ -19,17 +19,21 @@ void main_kernel(
   for (int k_0 = 0; k_0 < 8; ++k_0) {
     #pragma unroll
     for (int k_1 = 0; k_1 < 8; ++k_1) {
+      float A_kept[4];
       float B_kept[4];
+      #pragma unroll
+      for (int i_2 = 0; i_2 < 4; ++i_2) {
+        A_kept[i_2] = A[i_0 * 1024 + i_1 * 256 + i_2 * 64 + k_0 * 8 + k_1];
+      }
       #pragma unroll
       for (int j_2 = 0; j_2 < 4; ++j_2) {
         B_kept[j_2] = B[k_0 * 512 + k_1 * 64 + j_0 * 16 + j_1 * 4 + j_2];
       }
       #pragma unroll
       for (int i_2 = 0; i_2 < 4; ++i_2) {
-        float A_kept = A[i_0 * 1024 + i_1 * 256 + i_2 * 64 + k_0 * 8 + k_1];
         #pragma unroll
         for (int j_2 = 0; j_2 < 4; ++j_2) {
-          C_local[i_2 * 4 + j_2] = C_local[i_2 * 4 + j_2] + A_kept * B_kept[j_2];
+          C_local[i_2 * 4 + j_2] = C_local[i_2 * 4 + j_2] + A_kept[i_2] * B_kept[j_2];
         }
       }
     }

@@ -33,17 +33,21 @@ kernel void main_kernel(
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (int k_1 = 0; k_1 < 8; ++k_1) {
+      float A_shared_kept[4];
       float B_shared_kept[4];
+      #pragma unroll
+      for (int i_2 = 0; i_2 < 4; ++i_2) {
+        A_shared_kept[i_2] = A_shared[i_1_j_1_fused / 4 * 32 + i_2 * 8 + k_1];
+      }
       #pragma unroll
       for (int j_2 = 0; j_2 < 4; ++j_2) {
         B_shared_kept[j_2] = B_shared[k_1 * 16 + i_1_j_1_fused % 4 * 4 + j_2];
       }
       #pragma unroll
       for (int i_2 = 0; i_2 < 4; ++i_2) {
-        float A_shared_kept = A_shared[i_1_j_1_fused / 4 * 32 + i_2 * 8 + k_1];
         #pragma unroll
         for (int j_2 = 0; j_2 < 4; ++j_2) {
-          C_local[i_2 * 4 + j_2] = C_local[i_2 * 4 + j_2] + A_shared_kept * B_shared_kept[j_2];
+          C_local[i_2 * 4 + j_2] = C_local[i_2 * 4 + j_2] + A_shared_kept[i_2] * B_shared_kept[j_2];
         }
       }
     }

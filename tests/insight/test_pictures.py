@@ -311,21 +311,6 @@ def main(A: T.Buffer((4,), "float32"), C: T.Buffer((32,), "float32")):
 """
 
 
-def test_occupancy():
-    (kernel,) = kernels(window_steps()["cooperative"])
-    found = insight.occupancy(kernel, H200)
-    assert found is not None
-    assert (found.blocks_per_sm, found.warps_per_sm, found.fraction) == (16, 64, 1.0)
-    assert found.limited_by == "warps"
-    assert {x.resource: x.blocks for x in found.limits} == {
-        "warps": 16,
-        "blocks": 32,
-        "bytes of shared memory": 228 * 1024 // 520,
-    }
-    assert found.waves == pytest.approx(8 / (16 * 132))
-    assert insight.occupancy(kernel, target.get("metal")) is None
-
-
 def test_roofline():
     found = insight.roofline(kernels(blocked_matmul(shared=True)), H200)
     assert found is not None

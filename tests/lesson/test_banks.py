@@ -10,6 +10,7 @@ from workbench.diag import Fail
 from workbench.ir import PrimFunc
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
+from workbench.lesson.goals import reads_in_one_turn
 
 SMALL = convolution(2, 8, 64, 64)
 
@@ -51,6 +52,28 @@ def test_a_vector_of_16_bytes_is_served_a_quarter_of_a_warp_at_a_time(neighbours
     ]
     assert found.rows[0].served == {8 * lane + k: (lane,) for lane in range(4) for k in range(4)}
     assert all(len(row.served) == 16 for row in found.rows) and found.use.degree == 2
+
+
+VECTORS = """
+@T.prim_func
+def main(A: T.Buffer((256,), "float32"), C: T.Buffer((256,), "float32")):
+    S = T.alloc_buffer((256,), scope="shared")
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for k in T.vectorized(4):
+            S[i * 8 + k] = A[i * 8 + k]
+        for k in T.vectorized(4):
+            C[i * 8 + k] = S[{cell} + k]
+"""
+
+
+@pytest.mark.parametrize(
+    "cell, told", [("i * 8", (False, "8 turns for S")), ("0", (True, "1 turn for S"))]
+)
+def test_the_goal_of_one_turn_tells_all_turns_of_a_vector(cell: str, told: tuple[bool, str]):
+    """16 bytes, 32 apart: each quarter of a warp asks 16 banks for two numbers each."""
+    func = wb.script.parse(VECTORS.format(cell=cell))
+    assert isinstance(func, PrimFunc)
+    assert reads_in_one_turn().found(func) == told
 
 
 def test_a_notebook_has_a_picture_that_says_the_same(neighbours: PrimFunc):

@@ -432,6 +432,50 @@ def test_only_plain_copies_are_asynchronous(value: str, dtype: str, scope: str, 
     assert 'leave it to a stage that is not: sch.pipeline("k", stages=[0, 1])' in told
 
 
+def test_what_a_thread_copies_twice_is_not_asynchronous():
+    """Two copies that are under way at once arrive in any order."""
+    again = (
+        COPY_OF.replace("DTYPE", "float16")
+        .replace("SCOPE", "shared")
+        .replace(
+            "                S[t] = VALUE",
+            "                for j in range(2):\n                    S[t] = A[k, (t + j) % 32]",
+        )
+    )
+    sch = wb.Schedule(parsed(again.replace(", annotations=NOTES", "")))
+    with pytest.raises(wb.ScheduleError) as error:
+        sch.pipeline("k", stages=[0, 1], async_stages=[0])
+    told = str(error.value)
+    assert told.startswith(
+        "Can't pipeline `k`: `S` can't be asynchronous: it copies into S[0] twice in an iteration."
+    )
+    assert "found: copies of a thread arrive in any order" in told
+
+
+NESTED = """
+@T.prim_func
+def main(A: T.Buffer((6, 4, 32), "float32"), B: T.Buffer((6, 2, 32), "float32")):
+    S = T.alloc_buffer((2, 32), scope="shared")
+    R = T.alloc_buffer((2, 32), scope="shared")
+    for k in T.serial(6, annotations=OUTER):
+        for j in T.serial(2, annotations=INNER):
+            for t in T.thread_binding(32, thread="threadIdx.x"):
+                S[j, t] = A[k, j, t]
+            for t in T.thread_binding(32, thread="threadIdx.x"):
+                R[j, t] = A[k, j + 2, t]
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            for j in range(2):
+                B[k, j, t] = R[j, (t + 5) % 32] * T.float32(2) + S[j, 31 - t]
+"""
+
+
+@pytest.mark.parametrize("within", [{}, {ASYNC: [1]}])
+def test_a_pipeline_of_copies_may_be_asynchronous(within: dict[str, object], gxx: str):
+    outer = noted([0, 0, 0, 1], **{ASYNC: [0]})
+    func = parsed(NESTED.replace("OUTER", outer).replace("INNER", noted([0, 1], **within)))
+    check_results(func, lowered(func))
+
+
 def test_a_stage_that_there_is_not():
     sch = wb.Schedule(reversed_rows("{}"))
     with pytest.raises(wb.ScheduleError, match="is not a list of its stages"):

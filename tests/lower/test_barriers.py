@@ -250,6 +250,28 @@ if S[0] > 0.0:
         lower(shared(body, cells=64), CUDA)
 
 
+@pytest.mark.parametrize("control", ["for k in range(n):", "for k in range(N[1]):", "if N[n] > n:"])
+def test_what_nobody_writes_is_the_same_for_the_block(control: str):
+    func = parsed(f"""
+@T.prim_func
+def main(n: T.int32, N: T.Buffer((4,), "int32"), A: T.Buffer((32,), "int32"),
+         B: T.Buffer((32,), "int32")):
+    S = T.alloc_buffer((32,), "int32", scope="shared")
+    {control}
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            S[t] = A[t]
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            B[t] = B[t] + S[31 - t]
+""")
+    kernel, a = wb.build(func), np.arange(32, dtype="int32")
+    for number in (0, 1, 3):
+        given = [np.array(number, "int32"), np.full(4, 2, "int32"), a]
+        meant, got = a.copy(), a.copy()
+        emulate.evaluate(func, [*given, meant])
+        kernel.emulate(*given, got)
+        np.testing.assert_array_equal(got, meant)
+
+
 def test_the_kernel_with_no_barrier_is_the_same_object():
     history = lower(add_in_blocks(), CUDA).history
     (step,) = (step for step in history if step.name == "insert_barriers")

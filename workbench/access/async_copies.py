@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from workbench.access.pipelines import Need, Pipeline
+from workbench.access.pipelines import Mark, Need, Pipeline
 from workbench.ir import (
     CP_ASYNC,
     BufferStore,
@@ -154,7 +154,11 @@ def _only_begun(stmt: Stmt) -> Stmt:
     """`stmt` with each of its stores as a copy that is only begun."""
 
     def visit(node: Node) -> Node:
-        if isinstance(node, BufferStore):
+        if (
+            isinstance(node, BufferStore)
+            and not node.is_async
+            and not isinstance(node.buffer, Mark)
+        ):
             return replace(node, value=Call(CP_ASYNC, (node.value,), node.value.dtype))
         return node
 

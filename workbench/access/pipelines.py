@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from math import inf
 from typing import NamedTuple, TypeVar
 
@@ -64,6 +64,18 @@ COPIES = "software_pipeline_copies"  # ours: how many copies of buffers, by name
 DOUBLE = "double_buffer_scope"  # of a block, TVM's: the number of a buffer among those it writes
 DOUBLED = "software_pipeline_double_buffers"  # ours: the names of such buffers, in place of stages
 NOTES = (STAGE, ORDER, ASYNC, COPIES, DOUBLED)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Mark(Buffer):
+    """Where statement `k` of the pipeline that `loop` was `begins`, or ends.
+
+    A store to it has the iteration, counted from 0, as its index. See `lower/pipeline_marks.py`.
+    """
+
+    loop: Var
+    k: int
+    begins: bool
 
 
 def is_pipeline(node: Node) -> bool:
@@ -285,6 +297,26 @@ class Needs:
     def _question(self, buffer: Buffer) -> Question:
         own = self.inside if buffer.scope == "local" else self.inside | self.doers
         return Question(self.fed.simplifier, own, (), self.changing)
+
+    def copied_again(self, k: int) -> Iterator[tuple[Buffer, Answer]]:
+        """What a thread is not proved to write once a cell in an iteration of statement `k`."""
+        for buffer, found in self.found[k].items():
+            writes = [access for access in found if access.writes]
+            for a, b in combinations_with_replacement(writes, 2):
+                turns = tuple({*self._turns(a), *self._turns(b)})
+                if a is b and not turns:
+                    continue
+                differ = (turns,) if a is b else ()
+                question = replace(self._question(buffer), own={*turns}, differ=differ)
+                answer = meet([(a, b)], question)
+                if not isinstance(answer, Never):
+                    yield buffer, answer
+
+    def _turns(self, access: Access[For]) -> Iterator[Var]:
+        """What counts the turns of a thread in one iteration, up to `access`."""
+        for loop in access.loops[len(self.around) :]:
+            if not loop.thread or loop.virtual:
+                yield loop.loop_var
 
     # --- copies -----------------------------------------------------------------------------
 

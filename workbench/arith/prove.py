@@ -94,12 +94,14 @@ def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tu
     found: dict[Var, tuple[int, int]] = {}
     for loop in loops:
         if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
-            low, count = int(loop.min.value), int(loop.extent.value)
-            found[loop.loop_var] = known[loop.loop_var] = (low, low + count - 1)
+            first, count = int(loop.min.value), int(loop.extent.value)
+            found[loop.loop_var] = known[loop.loop_var] = (first, first + count - 1)
             continue
-        first, last = bounds(loop.min, known), bounds(loop.min + loop.extent - 1, known)
-        if first is not None and last is not None:
-            ends = ends_of(loop.min, loop.extent, first[0], last[1])
+        within = Simplifier(known)
+        low, _ = within.expr_interval(loop.min)
+        _, high = within.expr_interval(loop.min + loop.extent - 1)
+        if low is not None and high is not None:
+            ends = ends_of(loop.min, loop.extent, low, high)
             found[loop.loop_var] = known[loop.loop_var] = ends
     return found
 

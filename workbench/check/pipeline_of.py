@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from workbench.access.pipelines import ASYNC, COPIES, ORDER, STAGE, Pipeline
+from workbench.access.pipelines import ASYNC, COPIES, ORDER, STAGE, Mark, Pipeline
 from workbench.access.units import Unit, buffers_read, buffers_written, units
 from workbench.check.double_buffers import ahead, stages_of
 from workbench.diag import Refusal
 from workbench.ir import (
+    CP_ASYNC,
     BufferLoad,
     BufferStore,
     Call,
@@ -84,20 +85,31 @@ def _refuse_no_copy(pipeline: Pipeline) -> None:
     for k, stmt in enumerate(pipeline.stmts):
         if pipeline.stages[k] not in pipeline.async_stages:
             continue
-        for store in stores(stmt):
+        for store in _stores(stmt):
             if why := _no_copy(store):
-                raise wrong(
-                    pipeline.loop,
-                    f"`{name_of(stmt)}` can't be asynchronous: {why}",
-                    f"leave it to a stage that is not: {_without_async(pipeline)}",
-                    *nodes_of(stmt),
-                    detail="cp.async copies from global to shared memory, or fills with zeros",
-                )
+                told = "cp.async copies from global to shared memory, or fills with zeros"
+                raise never_async(pipeline, stmt, why, told)
+
+
+def never_async(pipeline: Pipeline, stmt: Stmt, why: str, detail: str) -> Refusal:
+    """The refusal of a statement of `pipeline` in an asynchronous stage."""
+    return wrong(
+        pipeline.loop,
+        f"`{name_of(stmt)}` can't be asynchronous: {why}",
+        f"leave it to a stage that is not: {_without_async(pipeline)}",
+        *nodes_of(stmt),
+        detail=detail,
+    )
 
 
 def may_be_async(stmt: Stmt) -> bool:
     """Whether all that `stmt` does is to copy from global to shared memory."""
-    return not any(map(_no_copy, stores(stmt)))
+    return not any(map(_no_copy, _stores(stmt)))
+
+
+def _stores(stmt: Stmt) -> Iterator[BufferStore]:
+    """What `stmt` stores, but for the marks of a pipeline in it."""
+    return (store for store in stores(stmt) if not isinstance(store.buffer, Mark))
 
 
 def refuse_async(loop: For, target: Target) -> None:
@@ -115,6 +127,9 @@ def refuse_async(loop: For, target: Target) -> None:
 def _no_copy(store: BufferStore) -> str:
     """Why `store` is no copy from global to shared memory; "" where it is one."""
     value, buffer = store.value, store.buffer
+    match value:
+        case Call(op, (begun,)) if op == CP_ASYNC:  # by a pipeline in it, which waits for it
+            value = begun
     match value:
         case Call("if_then_else", (_, BufferLoad() as load, other)):
             if not isinstance(other, Const) or str(other.value) not in ("0", "0.0", "False"):

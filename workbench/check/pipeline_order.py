@@ -12,7 +12,15 @@ from itertools import product
 from workbench.access.meet import Meets
 from workbench.access.pipelines import Need, Needs, Pipeline
 from workbench.check.double_buffers import ahead
-from workbench.check.pipeline_of import MOST, as_step, asked_copies, name_of, nodes_of, wrong
+from workbench.check.pipeline_of import (
+    MOST,
+    as_step,
+    asked_copies,
+    name_of,
+    never_async,
+    nodes_of,
+    wrong,
+)
 from workbench.diag import Refusal
 from workbench.ir import Buffer
 
@@ -65,6 +73,18 @@ def refuse_broken(needs: Needs, counts: Mapping[Buffer, int]) -> None:
     """Refuse a pipeline whose turns, with so many copies, do not keep what is needed."""
     for need in needs.broken(counts):
         raise _refused(needs, need, counts)
+
+
+def refuse_copied_again(needs: Needs) -> None:
+    """Refuse asynchronous statements that copy into one cell twice: copies come in any order."""
+    pipeline = needs.pipeline
+    for k, stmt in enumerate(pipeline.stmts):
+        if pipeline.stages[k] in pipeline.async_stages:
+            for buffer, answer in needs.copied_again(k):
+                why = f"it is not proved to copy into each cell of {buffer.name} once"
+                if isinstance(answer, Meets):
+                    why = f"it copies into {answer.first.text} twice in an iteration"
+                raise never_async(pipeline, stmt, why, "copies of a thread arrive in any order")
 
 
 def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:

@@ -20,7 +20,7 @@ from workbench.arith import Bounds
 from workbench.check.double_buffers import doubled, with_double_buffers
 from workbench.check.finding import Finding
 from workbench.check.pipeline_of import asked_copies, pipeline_of
-from workbench.check.pipeline_order import copies_of, refuse_broken
+from workbench.check.pipeline_order import copies_of, refuse_broken, refuse_copied_again
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -134,6 +134,7 @@ def injected(
     needs = Needs(pipeline, body, known, private, axes)
     counts = copies_of(needs, doubled)
     refuse_broken(needs, counts)
+    refuse_copied_again(needs)
     copies = {buffer: copied(buffer, count) for buffer, count in counts.items() if count > 1}
     least = {buffer: needs.least_copies(buffer) for buffer in copies}
     spare = {

@@ -10,6 +10,11 @@ _CHOICE = """{{function}}{{type}} {{name}}({{type}} a, {{type}} b) {{{{
 _ABSOLUTE = """{function}{type} {name}({type} a) {{
   return a < 0 ? ({type})(0 - (unsigned long long)a) : a;  // the least has no positive one
 }}"""
+# The least number by -1 is itself, as all arithmetic wraps around; a processor would stop there.
+_BY_MINUS_1 = {
+    "floordiv": "  if (b == -1) return ({type})(0 - (unsigned long long)a);\n",
+    "floormod": "  if (b == -1) return 0;\n",
+}
 # To the nearest of the type, NaN to 0, as a GPU converts; a cast of C's own may do anything there.
 _SATURATING = """{{function}}{{type}} {{name}}(double value) {{{{
   if (value >= {high}.0) return {last};
@@ -41,7 +46,14 @@ def _saturating(dtype: str) -> str:
     return _SATURATING.format(high=high, low=low, last=f"{high}{suffix}", first=first)
 
 
+def _first(text: str, line: str) -> str:
+    """The function `text` with `line` ahead of what it does."""
+    head, body = text.split("\n", 1)
+    return f"{head}\n{line}{body}"
+
+
 C_HELPERS = HELPERS | {
+    **{name: _first(HELPERS[name], line) for name, line in _BY_MINUS_1.items()},
     "min": _CHOICE.format(sign="<"),
     "max": _CHOICE.format(sign=">"),
     "absolute": _ABSOLUTE,

@@ -288,7 +288,8 @@ def _flight(grid: _Grid, iteration: int, flights: Sequence[Flight]) -> Iterator[
         ends_at += [flight.begins for flight in flights]
         rows = {at.row for at in ends_at if at.turn == turn}
         ticks = [((cell, y), (x, y)) for y in sorted(map(grid.middle, rows))]
-        bars.append(path("clock", *ticks))
+        if ticks:  # in a turn between, or up to a wait, the bar has no ends
+            bars.append(path("clock", *ticks))
     loop, last = grid.loop.loop, grid.loop.rows[ends.row].name
     names = ", ".join(flight.buffer for flight in flights)
     title = f"{names} of {loop} = {iteration}: on the way from turn {begins.turn} "

@@ -5,6 +5,7 @@ from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.idle import idle_threads
+from workbench.insight.issued import Asked, Issued, issued
 from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
@@ -31,6 +32,7 @@ from workbench.insight.who import Cell, Group, Idle, Who, who
 
 __all__ = [
     "Ahead",
+    "Asked",
     "At",
     "Axis",
     "BankUse",
@@ -44,6 +46,7 @@ __all__ = [
     "Flow",
     "Group",
     "Idle",
+    "Issued",
     "KIND_WORDS",
     "Kind",
     "Level",
@@ -79,6 +82,7 @@ __all__ = [
     "conflicts",
     "counts",
     "idle_threads",
+    "issued",
     "loops_of",
     "lowered_of",
     "memory",

@@ -64,7 +64,7 @@ def coalescing(kernels: Sequence[Kernel], warp: int = 32) -> Coalescing:
 
 def _request(kernel: Kernel, access: Access, table: Any) -> Request:
     width = lane_bytes(access)
-    sectors = distinct(_sectors(table, width))
+    touched = sectors(table, width)
     needed = distinct(table) * width  # lanes that read one element share its bytes
     ideal = -(-needed // SECTOR)
     return Request(
@@ -75,17 +75,17 @@ def _request(kernel: Kernel, access: Access, table: Any) -> Request:
         first_row(table),
         width,
         len(table),
-        float(sectors.mean()),
+        float(touched.mean()),
         float(ideal.mean()),
-        min(1.0, float(needed.sum()) / float(sectors.sum() * SECTOR)),
+        min(1.0, float(needed.sum()) / float(touched.sum() * SECTOR)),
     )
 
 
-def _sectors(table: Any, width: int) -> Any:
-    """The sectors that each request touches: a lane may reach over into the next."""
+def sectors(table: Any, width: int) -> Any:
+    """How many sectors each request touches: a lane may reach over into the next."""
     first = np.where(table == IDLE, IDLE, table // SECTOR)
     last = np.where(table == IDLE, IDLE, (table + width - 1) // SECTOR)
-    return np.concatenate([first, last], axis=1)
+    return distinct(np.concatenate([first, last], axis=1))
 
 
 def _caption(found: Sequence[Request]) -> str:

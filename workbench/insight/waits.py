@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from workbench.access.pipelines import Mark
 from workbench.arith import Bounds, bounds
 from workbench.ir import (
     Barrier,
@@ -26,7 +27,6 @@ from workbench.ir import (
 )
 from workbench.lower import Lowered
 from workbench.lower.known_bounds import known_bounds
-from workbench.lower.pipeline_marks import Mark
 
 When: TypeAlias = int | Literal["loop", "entry"]
 """An iteration, counted from 0; every turn of the loop that is left; its first turn alone.

@@ -11,7 +11,7 @@ import numpy as np
 from workbench import script
 from workbench.arith import reads_memory
 from workbench.insight.accesses import Access, accesses, at_first
-from workbench.insight.spread import along_axes, holding, value, width
+from workbench.insight.spread import along_axes, holding, value
 from workbench.ir import BufferLoad, BufferStore, Expr, Kernel, Ramp, Var, dtypes, free_vars
 
 MOST_ROWS = 256  # iterations of the serial loops that are looked at
@@ -30,7 +30,7 @@ def requests(kernel: Kernel, access: Access, warp: int) -> Any:
     if any(reads_memory(e) for e in exprs):
         return None
     extents = _extents(access, exprs)
-    threads = _threads(kernel)
+    threads = threads_of(kernel)
     shape = (*extents.values(), prod(kernel.block))
     env: dict[Var, Any] = {var: np.int64(n) for var, n in at_first(access, "block").items()}
     env |= zip(extents, along_axes(shape), strict=False)
@@ -38,10 +38,23 @@ def requests(kernel: Kernel, access: Access, warp: int) -> Any:
     address = np.broadcast_to(np.asarray(value(base, env)), shape).astype(np.int64)
     keep = holding(access.guards, env, shape)
     size = dtypes.itemsize(access.buffer.type)
-    table = np.where(keep, address * size, IDLE).reshape(-1, shape[-1])
-    missing = -shape[-1] % warp
-    table = np.pad(table, ((0, 0), (0, missing)), constant_values=IDLE).reshape(-1, warp)
+    table, _ = in_warps(index, np.where(keep, address * size, IDLE), size, warp)
     return table[(table != IDLE).any(axis=1)]
+
+
+def in_warps(index: Expr, table: Any, size: int, warp: int) -> tuple[Any, int]:
+    """The lanes of warps for a table with a row of threads for each turn; how many rows a turn has.
+
+    `table` has the byte addresses of elements of `size` bytes, IDLE where a thread sleeps. Elements
+    of a vector that are not neighbours are asked for one after the other.
+    """
+    threads = table.shape[-1]
+    table = table.reshape(-1, 1, threads)
+    if isinstance(index, Ramp) and index.stride != 1:
+        steps = np.arange(index.lanes)[:, None] * index.stride * size
+        table = np.where(table == IDLE, IDLE, table + steps)
+    table = np.pad(table, ((0, 0), (0, 0), (0, -threads % warp)), constant_values=IDLE)
+    return table.reshape(-1, warp), table.shape[1] * table.shape[2] // warp
 
 
 def all_requests(
@@ -69,7 +82,7 @@ def _extents(access: Access, exprs: tuple[Expr, ...]) -> dict[Var, int]:
     return dict(reversed(extents.items()))
 
 
-def _threads(kernel: Kernel) -> dict[Var, Any]:
+def threads_of(kernel: Kernel) -> dict[Var, Any]:
     """Each thread variable over the threads of a block, x fastest."""
     number = np.arange(prod(kernel.block))
     x, y, _ = kernel.block
@@ -85,7 +98,9 @@ def text_of(access: Access) -> str:
 
 def lane_bytes(access: Access) -> int:
     """Bytes that one lane moves at once."""
-    return width(access) * dtypes.itemsize(access.buffer.type)
+    index = access.indices[0]
+    elements = index.lanes if isinstance(index, Ramp) and index.stride == 1 else 1
+    return elements * dtypes.itemsize(access.buffer.type)
 
 
 def first_row(table: Any) -> tuple[int | None, ...]:

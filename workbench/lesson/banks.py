@@ -11,7 +11,7 @@ from workbench.diag import Fail, count_text
 from workbench.draw import Rect, Scene, Words, svg_in_text
 from workbench.draw.scene import Shape
 from workbench.insight import BankUse
-from workbench.insight.conflicts import BANKS, WORD
+from workbench.insight.wavefronts import BANKS, WORD
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
 from workbench.runtime.building import function_of
@@ -45,7 +45,7 @@ class Banks:
     def caption(self) -> str:
         """What is asked, and how many turns it takes."""
         asked = f"A warp's first {self.use.access} of {self.use.buffer}, {self.use.text}"
-        turns = count_text(self.use.degree, "turn")
+        turns = count_text(len(self.rows), "turn")
         return f"{asked}: {turns}. Columns are banks, numbers in boxes the lanes that are served."
 
     def __repr__(self) -> str:
@@ -81,13 +81,13 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
             f"Can't show banks: no warp {access}s {buffer} in shared memory",
             hint="name a buffer of the scope shared, once its kernel builds",
         )
-    use = max(uses, key=lambda use: use.degree)
+    use = max(uses, key=lambda use: use.wavefronts)
     return Banks(use, _rows(use))
 
 
 def turns_of(func: PrimFunc, buffer: str) -> int:
     """The most turns that a warp's read of `buffer`, in shared memory, takes."""
-    return max(use.degree for use in _uses(func, buffer, "read"))
+    return max(use.wavefronts for use in _uses(func, buffer, "read"))
 
 
 def sectors_of(func: PrimFunc, buffer: str) -> int:
@@ -102,12 +102,11 @@ def _uses(func: PrimFunc, buffer: str, access: str) -> list[BankUse]:
 
 
 def _rows(use: BankUse) -> tuple[Turn, ...]:
-    """The turns of the request; a vector of 8 bytes is served half a warp at a time, and so on."""
-    wide = use.bytes_per_lane // WORD
-    many = max(1, len(use.words) // wide)
+    """The turns of the request, of the lanes that are served together after each other."""
+    wide = max(1, use.bytes_per_lane // WORD)
     rows: list[Turn] = []
-    for first in range(0, len(use.words), many):
-        lanes = range(first, first + many)
+    for first in range(0, len(use.words), use.together):
+        lanes = range(first, first + use.together)
         asked: dict[int, list[int]] = {}  # the lanes of a word
         for lane in lanes:
             start = use.words[lane]
@@ -120,7 +119,7 @@ def _rows(use: BankUse) -> tuple[Turn, ...]:
             if turn is None:
                 turns.append(turn := {})
             turn[bank] = tuple(those)
-        part = f"lanes {lanes[0]}–{lanes[-1]}, " if wide > 1 else ""
+        part = f"lanes {lanes[0]}–{lanes[-1]}, " if len(lanes) < len(use.words) else ""
         rows += [Turn(f"{part}turn {k + 1}", turn) for k, turn in enumerate(turns)]
     return tuple(rows)
 

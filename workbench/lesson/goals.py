@@ -183,8 +183,10 @@ def reads_in_one_turn() -> Measure:
         uses = [u for u in insight.conflicts(kernels(func)).uses if u.access == "read"]
         if not uses:
             return False, "nothing is read from shared memory"
-        worst = max(uses, key=lambda use: use.degree)
-        return worst.degree == 1, f"{count_text(worst.degree, 'turn')} for {worst.buffer}"
+        worst = max(uses, key=lambda use: (use.degree, use.wavefronts))
+        if worst.degree == 1:  # a vector takes one for each of its numbers
+            return True, f"1 turn for {worst.buffer}"
+        return False, f"{count_text(worst.wavefronts, 'turn')} for {worst.buffer}"
 
     why = "A bank serves one number at a time: while another waits for its turn, the warp waits."
     return Measure("1 turn for each of a warp's reads of shared memory", found, why)

@@ -32,10 +32,11 @@ from dataclasses import dataclass, replace
 
 from workbench.access.accesses import Access, Around, accesses, in_later_turn
 from workbench.access.units import buffers_written
-from workbench.arith import bounds, reads_memory
+from workbench.arith import bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
+    BufferLoad,
     Expr,
     For,
     IfThenElse,
@@ -50,6 +51,7 @@ from workbench.ir import (
     seq,
     stmts_of,
     stores,
+    walk,
 )
 from workbench.lower.conflicts import Conflicts
 from workbench.target import Target
@@ -81,8 +83,9 @@ class _Planner:
         self.conflicts = Conflicts(kernel)
         self.threads = {var for axis, var in kernel.axes if axis.startswith("threadIdx")}
         self.views = dict(kernel.views)
-        written = buffers_written(kernel.body) if self.conflicts.threads else ()
-        self.watched = {b for b in written if b.scope != "local"}  # through these threads can meet
+        self.written = buffers_written(kernel.body)
+        met = self.written if self.conflicts.threads else ()
+        self.watched = {b for b in met if b.scope != "local"}  # through these threads can meet
         self.arrivals = self._arrivals(kernel)
         self._planned: dict[tuple[Node, ...], _Planned] = {}
 
@@ -208,7 +211,8 @@ class _Planner:
 
     def _needs_whole_block(self, control: Expr, *inside: _Planned) -> None:
         """Refuse barriers inside of what `control` lets only some threads of the block run."""
-        if not reads_memory(control) and self.threads.isdisjoint(free_vars(control)):
+        loaded = {node.buffer for node in walk(control) if isinstance(node, BufferLoad)}
+        if loaded.isdisjoint(self.written) and self.threads.isdisjoint(free_vars(control)):
             return
         met = [a.buffer for planned in inside for a in (*planned.first, *planned.last)]
         arrays = list(dict.fromkeys(self.views[buffer] for buffer in met))

@@ -9,7 +9,9 @@ loops that have turns; its cell is the same in every turn; nothing in the loop s
 and nobody waits there, so that no other thread may store to it meanwhile without a race. Inner
 loops that say which cell it is are run ahead, too, and their values kept in an array. Its indices
 have to be numbers once loops are unrolled, for registers have no addresses; so that is done in
-loops that are unrolled only.
+loops that are unrolled only. Where a load moves so, what inner loops repeat of each turn is loaded
+ahead as well, in the order of the program: with the one alone nvcc orders all loads otherwise, and
+local blocking takes 2 % longer on an H200.
 
 In statements one after the other, a cell that is loaded twice is loaded once, where the first load
 is made in any case, and up to a store to its array or to where the thread waits. What was stored is
@@ -49,7 +51,6 @@ from workbench.ir import (
     const,
     copy_fresh,
     flat_index,
-    free_vars,
     once,
     rebuild,
     rewrite,
@@ -137,7 +138,7 @@ class _Keeper:
     def _loop(self, loop: For) -> Stmt:
         """`loop` behind what it keeps."""
         values: dict[Node, Expr] = {}
-        ahead = [self._ahead(group, values) for group in self._alike(loop)]
+        ahead = [self._ahead(group, loop, values) for group in self._alike(loop)]
         self.own.append([])
         body = self.body(_with(loop.body, values))
         own = self.own.pop()
@@ -153,19 +154,22 @@ class _Keeper:
         groups: dict[object, list[Access[For]]] = {}
         for access in _loads(loop.body, buffers_written(loop.body)):
             groups.setdefault(self._cell(access), []).append(access)
-        return [group for group in groups.values() if _moves(group, loop)]
+        moving = [group for group in groups.values() if _moves(group, loop)]
+        if all(loop.loop_var in group[0].cell_variables() for group in moving):
+            return []  # nearer is soon enough, and takes fewer registers
+        return moving
 
-    def _ahead(self, group: Sequence[Access[For]], values: dict[Node, Expr]) -> Stmt:
-        """What loads the cells of `group`; in `values` where they are then, for each load."""
+    def _ahead(self, group: Sequence[Access[For]], loop: For, values: dict[Node, Expr]) -> Stmt:
+        """What loads the cells of `group` in `loop`; in `values` where they are then, for each."""
         sure = next(access for access in group if not access.guards)
-        loops = _telling(sure)
+        loops = _telling(sure, loop)
         kept = self._registers(sure.buffer, prod(map(_turns, loops)))
-        counted = (loop.loop_var - loop.min for loop in loops)
+        counted = (one.loop_var - one.min for one in loops)
         place = flat_index(counted, map(_turns, loops), "int32")
         values |= dict.fromkeys((access.node for access in group), BufferLoad(kept, (place,)))
         ahead: Stmt = BufferStore(kept, BufferLoad(sure.buffer, sure.indices), (place,))
-        for loop in reversed(loops):
-            ahead = replace(loop, body=ahead)
+        for one in reversed(loops):
+            ahead = replace(one, body=ahead)
         return copy_fresh(ahead)[0]
 
     # --- one statement after the other ------------------------------------------------------
@@ -248,19 +252,21 @@ def _loads(stmt: Stmt, changed: Set[Buffer]) -> Iterator[Access[For]]:
 def _moves(group: Sequence[Access[For]], loop: For) -> bool:
     """Whether the loads of `group`, all that `loop` makes of a cell, may move ahead of it."""
     sure = next((access for access in group if not access.guards), None)
-    if sure is None or loop.loop_var in free_vars(sure.indices[0]):
+    if sure is None:
         return False
-    telling = _telling(sure)
+    loops, telling = [loop, *sure.loops], _telling(sure, loop)
+    if not any(_turns(one) > 1 for one in loops if one not in telling):
+        return False  # each cell is loaded once
     if not all(map(_turns, sure.loops)) or any(_ends(access) != _ends(sure) for access in group):
         return False
-    registers = all(one.kind == "unrolled" for one in (loop, *sure.loops))
+    registers = all(one.kind == "unrolled" for one in loops)
     registers = registers and all(turns_written(one) is None for one in telling)
     return not telling or (registers and prod(map(_turns, telling)) <= _MOST)
 
 
-def _telling(access: Access[For]) -> list[For]:
-    """The loops around a load that say which cell it is."""
-    return [loop for loop in access.loops if loop.loop_var in access.cell_variables()]
+def _telling(access: Access[For], *around: For) -> list[For]:
+    """The loops around a load, these included, that say which cell it is."""
+    return [one for one in (*around, *access.loops) if one.loop_var in access.cell_variables()]
 
 
 def _ends(access: Access[For]) -> dict[Var, tuple[object, int]]:

@@ -6,14 +6,13 @@ in a prologue and in copies for virtual threads; `flatten_buffers` leaves it out
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from workbench.access.pipelines import Pipeline
+from workbench.access.pipelines import Mark, Pipeline
 from workbench.ir import (
     TRUE,
     Block,
     BlockRealize,
-    Buffer,
     BufferStore,
     CommitGroup,
     For,
@@ -21,23 +20,10 @@ from workbench.ir import (
     Not,
     SeqStmt,
     Stmt,
-    Var,
     WaitGroup,
     const,
     seq,
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Mark(Buffer):
-    """Where statement `k` of the pipeline that `loop` was `begins`, or ends.
-
-    A store to it has the iteration, counted from 0, as its index.
-    """
-
-    loop: Var
-    k: int
-    begins: bool
 
 
 def with_marks(pipeline: Pipeline) -> Pipeline:

@@ -13,6 +13,7 @@ from workbench.target.target import Target
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 _GUIDE = "CUDA C++ Programming Guide, technical specifications per compute capability"
+_CALCULATOR = "CUDA Toolkit 13.0, cuda_occupancy.h"
 _SHUFFLES = "CUDA C++ Programming Guide, warp shuffle functions"
 # True of every CUDA GPU from compute capability 6.0 on.
 _CUDA: dict[str, object] = {
@@ -25,6 +26,7 @@ _CUDA: dict[str, object] = {
     "max_vector_bytes": 16,
     "max_shuffle_bytes": 8,
     "registers_per_sm": 65536,
+    "registers_unit": 256,
     "max_registers_per_thread": 255,
 }
 _PER_SM = ("max_threads_per_sm", "max_blocks_per_sm", "shared_bytes_per_sm")
@@ -38,7 +40,12 @@ _ARCH = {  # the numbers of _PER_SM
     "sm_90": (2048, 32, 228 * KIB),
 }
 _DYNAMIC = {"sm_70": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227}  # KiB
-_ARCH_SOURCES = dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE) | {"max_shuffle_bytes": _SHUFFLES}
+_UNITS = ("registers_parts", "shared_bytes_reserved", "shared_bytes_unit")
+_ARCH_SOURCES = (
+    dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE)
+    | {"max_shuffle_bytes": _SHUFFLES}
+    | dict.fromkeys(("registers_unit", *_UNITS), _CALCULATOR)
+)
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
 
 
@@ -46,9 +53,16 @@ class TargetError(Fail, ValueError):
     """A target that is not in the catalogue."""
 
 
+def _of_arch(arch: str) -> dict[str, object]:
+    """What all GPUs of an architecture have in common."""
+    number = int(arch.removeprefix("sm_"))
+    units = (2 if number == 60 else 4, *((1 * KIB, 128) if number >= 80 else (0, 256)))
+    per_sm = zip(_PER_SM, _ARCH[arch], strict=True)
+    return _CUDA | dict(per_sm) | dict(zip(_UNITS, units, strict=True))
+
+
 def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: str) -> Target:
-    facts = dict(_CUDA)
-    facts.update(zip(_PER_SM, _ARCH[arch], strict=True))
+    facts = _of_arch(arch)
     facts.update(zip(_SHEET, sheet, strict=True))
     sources = _ARCH_SOURCES | dict.fromkeys(_SHEET, source)
     if arch in _DYNAMIC:
@@ -69,9 +83,7 @@ def _target(
 
 def _generic_cuda() -> Target:
     """What every CUDA GPU since Turing can do, with the smallest multiprocessor among them."""
-    facts = dict(_CUDA)
-    facts.update(zip(_PER_SM, _ARCH["sm_75"], strict=True))
-    return _target("cuda", "any CUDA GPU", "sm_75", facts, _ARCH_SOURCES)
+    return _target("cuda", "any CUDA GPU", "sm_75", _of_arch("sm_75"), _ARCH_SOURCES)
 
 
 def _metal(name: str, title: str, sheet: dict[str, object], source: str) -> Target:

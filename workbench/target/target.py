@@ -32,7 +32,11 @@ class Target:
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None
+    shared_bytes_reserved: int | None = None  # of a multiprocessor, for each block there
+    shared_bytes_unit: int | None = None  # a block's are a multiple
     registers_per_sm: int | None = None
+    registers_unit: int | None = None  # a warp's are a multiple
+    registers_parts: int | None = None  # of a multiprocessor's, each for the warps that it runs
     max_registers_per_thread: int | None = None
     sm_count: int | None = None
     clock_hz: float | None = None

@@ -99,7 +99,7 @@ def _slow(names: Sequence[str] | None) -> list[str]:
 
 def _turns(kernels: Sequence[Kernel]) -> int:
     uses = insight.conflicts(kernels).uses
-    return max((use.degree for use in uses if use.access == "read"), default=0)
+    return max((use.wavefronts for use in uses if use.access == "read"), default=0)
 
 
 def _is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
