@@ -340,6 +340,17 @@ NOT = {
         "            if not n[a] > 1:\n                X[a] = A[0]",
         " in range(8): B[o, j] = X[j]",
     ),
+    "both cases of a choice that not every turn comes to": (
+        " in range(8):\n            if o >= 1:\n                if n[a] > 0:\n"
+        "                    X[a] = A[a]\n                else:\n                    X[a] = A[0]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "one case stores in a loop that may have no turn": (
+        " in range(8):\n            if n[a] > 0:\n                for b in range(o):\n"
+        "                    X[a] = A[a]\n            else:\n"
+        "                for c in range(1):\n                    X[a] = A[0]",
+        " in range(8): B[o, j] = X[j]",
+    ),
     "data say how often": (" in range(n[o]): X[a] = A[a]", " in range(8): B[o, j] = X[j]"),
     "a window of the turn before": (
         " in range(4): X[a + o] = A[a]",

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from workbench import arith, script
-from workbench.access.iterations import apart, carries, feeds, never_meet, written_together
+from workbench.access.iterations import (
+    Near,
+    apart,
+    carries,
+    carries_own,
+    feeds,
+    never_meet,
+    written_together,
+)
 from workbench.access.units import Unit, units
 from workbench.ir import Buffer, For, PrimFunc, walk
 
@@ -42,6 +50,56 @@ class Asked:
         """Whether both write each cell that both write in one iteration."""
         pair = self.units[one], self.units[other]
         return written_together(self.loop, *pair, self.x, self.dom)
+
+
+# --- near -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("other", "close"),
+    [
+        ("B[t] = X[27]", True),
+        ("B[t] = X[28]", False),
+        ("X[t + 27] = A[t]", True),
+        ("X[t + 28] = A[t]", False),
+    ],
+)
+def test_boxes_reach_as_far_as_they_are_large(other: str, close: bool) -> None:
+    asked = Asked(f"""
+for t in range(4):
+    with T.block("four"):
+        v = T.axis.spatial(4, t)
+        T.reads(X[v * 4 + 12 : v * 4 + 16])
+        T.writes(X[v * 4 : v * 4 + 4])
+        for k in range(4):
+            X[v * 4 + k] = X[v * 4 + k + 12]
+    {other}
+""")
+    block, store = asked.units
+    near = Near(asked.units, asked.dom)
+    assert near.writers(store, asked.x) == ([block] if close else [])
+
+
+def test_a_row_whose_length_varies_may_reach_the_end_of_what_a_size_tells() -> None:
+    func = script.parse("""
+@T.prim_func
+def main(x: T.handle, B: T.Buffer((4,))):
+    n = T.int32()
+    X = T.match_buffer(x, (n,))
+    for t in range(4):
+        with T.block("row"):
+            v = T.axis.spatial(4, t)
+            T.reads(X[0 : v + 1])
+            T.writes(B[v])
+            for k in range(v + 1):
+                B[v] = X[k]
+        X[t + 3] = T.float32(0)
+""")
+    assert isinstance(func, PrimFunc)
+    loop = next(node for node in walk(func) if isinstance(node, For))
+    row, store = units(loop.body)
+    near = Near([row, store], arith.loop_bounds([loop]))
+    assert near.writers(row, func.params[0]) == [store]
 
 
 # --- feeds ----------------------------------------------------------------------------------------
@@ -98,6 +156,22 @@ def test_either_of_two_may_write_what_the_other_reads(index: str, carried: bool)
     asked = Asked(f"for t in range(8):\n    B[t] = X[{index}]\n    X[t] = A[t]")
     assert asked.carries(0, 1) is carried
     assert asked.carries(1, 0) is carried
+
+
+def test_what_neither_of_two_reads_may_be_written_by_both() -> None:
+    asked = Asked("for t in range(4):\n    X[t] = A[0]\n    X[t + 1] = A[1]")
+    assert asked.carries(0, 1)
+
+
+def test_a_loop_carries_what_any_store_of_a_block_does() -> None:
+    asked = Asked("""
+for t in range(1, 8):
+    with T.block("rows"):
+        v = T.axis.spatial(8, t)
+        B[v] = A[v]
+        X[v] = X[v - 1]
+""")
+    assert carries_own(asked.loop, asked.units[0], asked.x, asked.dom)
 
 
 def test_what_is_written_in_each_turn_is_carried() -> None:

@@ -157,6 +157,13 @@ def test_a_loop_need_not_begin_at_0() -> None:
     assert isinstance(early.meet("i", "i"), Meets)
 
 
+def test_the_lags_of_several_pairs_are_those_of_each() -> None:
+    one = Asked("for i in range(8):\n    A[i] = T.float32(0)\n    A[i + 2] = T.float32(1)")
+    first, second = one.pair()
+    asked = one.question("i", one.vars["i"])
+    assert lags([(first, second), (second, first)], asked) == Lags({2, -2})
+
+
 def test_a_loop_of_no_turns_touches_nothing() -> None:
     one = Asked("for i in range(8):\n    for j in range(4):\n        A[0] = T.float32(0)")
     one.dom[one.vars["j"]] = 4, 3  # as of ``range(4, 4 - i)``

@@ -11,6 +11,7 @@ import pytest
 from tests.support.cases import seeds
 from workbench.arith import (
     Bounds,
+    Simplifier,
     SizedEnds,
     Table,
     is_injective,
@@ -20,6 +21,7 @@ from workbench.arith import (
     up_to,
 )
 from workbench.arith.evaluate import evaluate
+from workbench.arith.radix import Fixed
 from workbench.ir import Expr, Range, SizeVar, Var, as_expr, binary, free_vars
 
 N, M = SizeVar("n"), SizeVar("m")
@@ -177,6 +179,20 @@ def test_a_row_whose_width_sizes_tell():
     assert is_injective([I * (M - 2) + J], {I: DOM[I], J: DOM[J]}) is not True
     assert prove(row < N * M, DOM)
     assert not prove(row < N * M - 1, DOM)
+
+
+def test_a_row_is_told_only_where_both_cells_are_in_it():
+    known = Simplifier({I: DOM[I], J: DOM[J]})
+    cell, next_cell, next_row = map(known.sum_of, (I * M + J, I * M + J + 1, (I + 1) * M + J))
+    for x, y, told in (
+        (cell, cell, True),
+        (cell, next_cell, False),  # the next one of the last cell is in the next row
+        (next_cell, cell, False),
+        (cell, next_row, False),
+    ):
+        same = Fixed(known, (I, J))
+        same.add(x, y)
+        assert told is not any(map(same.moves, known.sum_of(I).digits))
 
 
 def test_a_box_ends_where_sizes_say():

@@ -85,6 +85,13 @@ def test_no_block_may_write_over_what_is_another_s(first: str, second: str) -> N
     assert found(overwriting_errors, PAIR.format(first=first, second=second)) == OUT_OF_STEP
 
 
+def test_two_blocks_are_enough() -> None:
+    body = "for one in T.rows(1):\n    for x in T.blocks(2):\n        B[x] = A[x]\n    {second}"
+    two = body.format(second="for y in T.blocks(2):\n        B[1 - y] = A[y]")
+    assert found(overwriting_errors, two) == OUT_OF_STEP
+    assert found(overwriting_errors, body.format(second="B[0] = A[1]")) == OUT_OF_STEP  # each does
+
+
 def test_a_block_may_be_in_another_turn_of_what_is_around() -> None:
     body = """
 for t in range(2):
@@ -131,6 +138,21 @@ def test_threads_count_from_0_wherever_a_loop_begins(
     emulate.evaluate(func, [a, expected])
     wb.build(wb.Schedule(func)).emulate(a, b)
     np.testing.assert_array_equal(b, expected)
+
+
+def test_a_turn_may_say_where_threads_begin() -> None:
+    body = """
+for one in T.blocks(1):
+    for r in range(2):
+        for x in T.thread_binding(r, 8 + r, thread="threadIdx.x"):
+            if r < 1:
+                K[x] = A[x]
+        for y in T.thread_binding(r, 8 + r, thread="threadIdx.x"):
+            if y < 8:
+                B[r * 8 + y] = K[y]
+"""
+    with pytest.raises(wb.ScheduleError, match="that other threads hold in registers"):
+        wb.build(wb.Schedule(program(body)))  # in the second turn `y` is the thread y - 1
 
 
 # --- what all blocks write, again and again -------------------------------------------------------

@@ -195,6 +195,23 @@ def test_virtual_threads_around_both_nests(plane: str, cell: str, read: str, why
     np.testing.assert_array_equal(out, wanted)
 
 
+@pytest.mark.parametrize("virtual", [("s",), ("s_1",), ("s", "s_1")])
+@pytest.mark.parametrize(("made", "used"), [("yxs", "xsy"), ("sxy", "ysx")])
+def test_virtual_threads_around_one_nest(made: str, used: str, virtual: tuple[str, ...]):
+    text = program(made, used, "a, b, c", "a, b, 1 - c")
+    for loop in virtual:
+        text = text.replace(
+            f"for {loop} in range(2)", f'for {loop} in T.thread_binding(2, thread="vthread")'
+        )
+    func = script.parse(text)
+    a = np.random.default_rng(0).random((4, 8, 2)).astype("float32")
+    out = np.zeros_like(a)
+    wb.build(func).emulate(a, out)
+    np.testing.assert_array_equal(out, a[:, :, ::-1] + 1)
+    with pytest.raises(wb.ScheduleError, match="that other threads hold in registers"):
+        wb.build(script.parse(text.replace("L[a, b, 1 - c]", "L[a, 7 - b, c]")))
+
+
 HALO = """
 @T.prim_func
 def main(A: T.Buffer((16, 8), "float32"), B: T.Buffer((8, 4, 8), "float32")):

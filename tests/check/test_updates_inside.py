@@ -48,6 +48,22 @@ def test_registers_are():
     np.testing.assert_allclose(b, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("scope", ["global", "shared"])
+def test_two_threads_need_memory_of_their_own(scope: str):
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((2, 2), "float32"), B: T.Buffer((2,), "float32")):
+    for t in T.thread_binding(2, thread="threadIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(2, t)
+            s = T.alloc_buffer((1,), scope="{scope}")
+            s[0] = A[v, 0]
+            B[v] = s[0] * A[v, 1]
+"""
+    with pytest.raises(wb.ScheduleError, match="each instance of `B` has a s of its own"):
+        wb.build(script.parse(text))
+
+
 SHARED_OUT = """
 @T.prim_func
 def main(A: T.Buffer((3, 6), "float32"), B: T.Buffer((3, 6), "float32")):

@@ -143,8 +143,10 @@ def check_groups(
             arrived = max(arrived, groups - k)
         else:
             for need in needs:
-                if need.then == k and (need.first, number - need.lag) in group_of:
-                    assert group_of[need.first, number - need.lag] < arrived
+                copy = need.first, number - need.lag
+                assert need.then != k or copy not in begun  # no group has it yet
+                if need.then == k and copy in group_of:
+                    assert group_of[copy] < arrived
             if pipeline.stages[k] in pipeline.async_stages:
                 begun.append((k, number))
     assert not begun and arrived == groups  # nothing is under way at the end

@@ -196,6 +196,17 @@ if b < 1:
     assert "T.barrier()" in lowered_text(shared(body)).split("if ")[1]
 
 
+def test_what_stands_in_the_other_case_is_done_where_the_condition_does_not_hold():
+    body = """
+if t < 16:
+    B[b + t] = A[t]
+else:
+    S[t - 16] = A[t]
+B[b + t] = S[t % 16]
+"""
+    assert barriers(shared(body)) == 1
+
+
 def test_a_condition_that_splits_the_block_is_refused():
     body = """
 if t < 16:

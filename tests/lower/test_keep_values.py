@@ -208,9 +208,15 @@ STAYS |= {
 """,
     "conditions, each of which may not hold": """
         if t < 2:
-            B[t] = A[t * 40]
-        if t < 1:
-            B[t + 4] = A[t * 40]
+            B[t] = A[t * 30]
+        if t < 3:
+            B[t + 4] = A[t * 30]
+""",
+    "loops, each of which may have no turn": """
+        for k in range(N[0]):
+            B[t * 16] = A[t * 40]
+        for k in range(N[3]):
+            B[t * 16 + 1] = A[t * 40]
 """,
     "an index that is another number then": """
         B[t] = A[N[t]]

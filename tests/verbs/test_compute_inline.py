@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.block_programs import DEAD, FORK, STAGED_WINDOW, TWO_STAGES
 from tests.support.cases import seeds
-from tests.support.steps import after, walk_at_random
+from tests.support.steps import after, refusal, walk_at_random
 
 CASTS = """\
 @T.prim_func
@@ -183,6 +183,28 @@ def main(A: T.Buffer((18,), "float32"), D: T.Buffer((13, 13), "float32")):
             T.where(i_0 * 2 + i_1 < 169)
             D[vi, vj] = C[vi + 3] + C[vi]
 """
+
+
+def test_where_another_cell_of_what_is_read_is_overwritten_before():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(7):
+        with T.block("B"):
+            v = T.axis.spatial(8, i + 1)
+            B[v] = A[v - {back}] * 2
+    for j in range(7):
+        with T.block("C"):
+            v = T.axis.spatial(8, j + 1)
+            C[v] = A[v] + B[v]
+        with T.block("W"):
+            v = T.axis.spatial(8, j + 1)
+            A[v] = 0
+"""
+    after(text.format(back=0), lambda sch: sch.compute_inline("B"))
+    told = refusal(text.format(back=1), lambda sch: sch.compute_inline("B"))
+    assert "`C` would read A too late" in told
 
 
 def test_iterators_of_the_reader_are_in_their_domains():

@@ -204,3 +204,95 @@ def test_tiles_that_start_their_cells_in_loops(update: str, commutes: bool, seed
             sch.reorder(*loops)
     data = random_data(before, seed=seed)
     assert difference(before, sch.func, data) == ""
+
+
+HORNER = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((11,), "int32")):
+    for {loops}:
+        with T.block("C"):
+            v = T.axis.spatial(11, {cell})
+            r = T.axis.reduce(8, {term})
+            C[v] = C[v]{times} + A[r]
+"""
+
+
+@pytest.mark.parametrize(
+    "loops, cell, term, order",
+    [
+        ("i, k, l in T.grid(4, 2, 4)", "i", "k * 4 + l", ("l", "k")),
+        ("i, k in T.grid(4, 8)", "i + k", "k", ("k", "i")),  # a cell's turns lie across
+    ],
+)
+def test_updates_that_do_not_commute_keep_their_order(
+    loops: str, cell: str, term: str, order: tuple[str, str]
+) -> None:
+    text = HORNER.format(loops=loops, cell=cell, term=term, times=" * 2")
+    with pytest.raises(wb.ScheduleError, match="the updates of `C` depend on their order"):
+        wb.Schedule(script.parse(text)).reorder(*order)
+    wb.Schedule(script.parse(text.replace(" * 2", ""))).reorder(*order)
+
+
+def test_a_sum_that_moves_keeps_the_order_of_updates_that_do_not_commute() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), D: T.Buffer((4,), "int32")):
+    C = T.alloc_buffer((4,), "int32")
+    for i, k in T.grid(4, 8):
+        with T.block("C"):
+            v = T.axis.spatial(4, i)
+            r = T.axis.reduce(8, {})
+            with T.init():
+                C[v] = 0
+            C[v] = C[v] * 2 + A[v, r]
+    for j in range(4):
+        with T.block("D"):
+            v = T.axis.spatial(4, j)
+            D[v] = C[v]
+"""
+    wb.Schedule(script.parse(text.format("k"))).compute_at("C", "j")
+    with pytest.raises(wb.ScheduleError, match="the updates of `C` depend on their order"):
+        wb.Schedule(script.parse(text.format("k % 4 * 2 + k // 4"))).compute_at("C", "j")
+
+
+TWO_UNITS = """
+@T.prim_func
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    for i, k in T.grid(4, 4):
+        with T.block("one"):
+            v = T.axis.spatial(16, i * 4 + k)
+            B[v] = A[v]
+        with T.block("two"):
+            v = T.axis.spatial(16, i * 4 + k)
+            {}
+"""
+
+
+def test_which_of_two_writes_a_cell_last_stays() -> None:
+    wb.Schedule(script.parse(TWO_UNITS.format("C[15 - v] = A[v] + 1"))).reorder("k", "i")
+    with pytest.raises(wb.ScheduleError, match="`two` needs cells of B that `one` writes in other"):
+        wb.Schedule(script.parse(TWO_UNITS.format("B[15 - v] = A[v] + 1"))).reorder("k", "i")
+
+
+def test_what_is_added_up_of_sums_under_way_stays() -> None:
+    """A sum of partial sums counts the first terms more often than the last ones."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), D: T.Buffer((4,), "int32")):
+    M = T.alloc_buffer((4,), "int32")
+    for i, k, l in T.grid(4, 2, 2):
+        with T.block("M"):
+            v = T.axis.spatial(4, i)
+            r = T.axis.reduce(4, k * 2 + l)
+            with T.init():
+                M[v] = 0
+            M[v] = M[v] + A[v, r]
+        with T.block("D"):
+            v = T.axis.spatial(4, i)
+            r = T.axis.reduce(4, k * 2 + l)
+            with T.init():
+                D[v] = 0
+            D[v] = D[v] + M[v]
+"""
+    with pytest.raises(wb.ScheduleError, match="`D` needs cells of M that `M` writes in other"):
+        wb.Schedule(script.parse(text)).reorder("l", "k")

@@ -39,6 +39,10 @@ HARMFUL = [
     "D[vj] = B[M[vj]]",
     "D[vj] = T.if_then_else(0 < M[vj], B[vj + 5], 0)",
     "D[vj] = T.if_then_else(0 < M[vj], 100 // B[vj], 0)",
+    "D[vj] = T.if_then_else(0 < M[vj], 100 // vj, 0)",
+    "if 0 < M[vj]:\n                D[vj] = B[vj]",
+    "for q in range(T.min(M[vj], 8)):\n                D[vj] = B[q]",
+    "for q in range(M[vj]):\n                D[vj] = 100 // vj",
 ]
 
 
@@ -77,6 +81,14 @@ def test_a_value_that_says_where_or_divides_may_not(used: str):
         written(used=used), copied_under_the_sum, lambda sch: sch.reverse_compute_inline("use")
     )
     assert "Can't reverse_compute_inline `use`" in text
+
+
+def test_a_sum_that_starts_in_its_last_turn_is_not_read_ahead_of_it():
+    loops = 'vi, vk = T.axis.remap("SR", [i, k])'
+    backwards = "vi = T.axis.spatial(4, i)\n            vk = T.axis.reduce(8, 7 - k)"
+    program = written().replace(loops, backwards)
+    text = refusal(program, lambda sch: sch.reverse_compute_at("use", "k"))
+    assert "`use` would read unfinished sums of M" in text
 
 
 @pytest.mark.parametrize("summed", ["A[vi, vk] + D[vi]", "A[vi, vk] * D[vk // 2]"])

@@ -297,8 +297,8 @@ def _each_its_own(
     `_foreign` asks of one axis, and that each turn of what is around makes what it reads: nests
     whose axes stand in another order, or under loops of their own, it can't compare. Here all
     loops run, and two that are bound to one axis are one thread. If a cell has one thread for good,
-    in all turns of the virtual ones around both, what that thread finds there is what was written
-    last, in the order of the program.
+    what that thread finds there is what was written last, in the order of the program. So it is in
+    the virtual threads that it runs: that these need nothing of each other, their loops must show.
     """
     mine, its = (
         {loop.thread: loop for kind in kinds for loop in nest.doers(unit, kind)[0]}
@@ -309,8 +309,7 @@ def _each_its_own(
     separate = {axis: loop for axis, loop in mine.items() if loop not in both}
     spread = {axis: loop for axis, loop in separate.items() if _spreads(loop, writer, buffer)}
     loops = (*writer.loops, *reader.loops)
-    virtual = [{loop for loop in unit.loops if loop.virtual} for unit in (writer, reader)]
-    if virtual[0] != virtual[1] or not all(
+    if not all(
         axis in its and isinstance(loop.min, Const) and isinstance(its[axis].min, Const)
         for axis, loop in spread.items()
     ):

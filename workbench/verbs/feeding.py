@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workbench import arith
@@ -16,9 +17,11 @@ from workbench.ir import (
     BlockRealize,
     Buffer,
     BufferLoad,
+    Call,
     Const,
     Expr,
     For,
+    IfThenElse,
     Stmt,
     walk,
 )
@@ -85,11 +88,11 @@ def reads_apart(
 def needs_finished(block: Block) -> bool:
     """Whether a run of `block` on unfinished sums may do harm that its last run does not undo.
 
-    It is where what it reads says which cells it reads or writes, whether it does, or by how much
-    it divides or shifts: an early value may point outside of a buffer, or be 0.
+    It is where what it reads says which cells it reads or writes, whether it does, how often, or by
+    how much it divides or shifts: an early value may point outside of a buffer, or be 0.
     """
     touched = [one for one in accesses(block.body) if _harmed_at(block, one)]
-    chosen = any(_has_load(guard) for one in accesses(block.body) for guard in one.guards)
+    chosen = any(map(_has_load, _conditions(block.body)))
     parts = (node for node in walk(block.body) if isinstance(node, BinOp) and is_int(node.dtype))
     divided = [node.b for node in parts if node.op in ("//", "%", "<<", ">>")]
     return bool(touched) or any(
@@ -97,11 +100,24 @@ def needs_finished(block: Block) -> bool:
     )
 
 
+def _conditions(stmt: Stmt) -> Iterator[Expr]:
+    """What says in `stmt` whether a part of it runs, or how often."""
+    for node in walk(stmt):
+        match node:
+            case (
+                IfThenElse(condition=condition)
+                | Call("if_then_else", (condition, _, _))
+                | BinOp("and" | "or", condition, _)
+                | For(extent=condition)
+            ):
+                yield condition
+
+
 def _harmed_at(block: Block, access: Access[For]) -> bool:
     """Whether an early value may make an access that there should not be, or one elsewhere."""
     if any(map(_has_load, access.indices)):
         return True
-    if not any(map(_has_load, access.guards)):
+    if not any(map(_has_load, (*access.guards, *(loop.extent for loop in access.loops)))):
         return False
     dom = {**domain(block), **arith.loop_bounds(access.loops)}
     sides = zip(access.indices, access.buffer.shape, strict=True)
