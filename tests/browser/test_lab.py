@@ -507,9 +507,7 @@ def test_a_form_shows_the_call_that_it_makes(plain: Plain):
     lab.locator("button[type=submit]").click()
     menu_at(lab, "loop i_0")
     form_of(lab, "fuse")
-    expect(call).to_have_text('sch.fuse("i_0", …)')
-    lab.locator(".wb-form select").select_option(label="i_1")
-    expect(call).to_have_text('sch.fuse("i_0", "i_1")')
+    expect(call).to_have_text('sch.fuse("i_0", "i_1")')  # the only choice there is
 
 
 def test_labs_of_one_page_do_not_share_their_answers(plain: Plain):
