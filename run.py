@@ -95,8 +95,8 @@ def test(rest: Sequence[str]) -> int:
         "ruff check": ("ruff", "check", "."),
         "ruff format": ("ruff", "format", "--check", "."),
     }
-    # One process more than there are processors: some tests wait, for a browser or a notebook.
-    cores = ("pytest", "-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
+    # Two processes more than there are processors: some tests wait, for a browser or a notebook.
+    cores = ("pytest", "-n", str((os.cpu_count() or 1) + 2), "--dist", "worksteal")
     if kind == "--quick":
         cores = (*cores, "-m", " and ".join(f"not {mark}" for mark in marks()))
     elif kind == "--budget":
