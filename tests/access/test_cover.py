@@ -631,6 +631,7 @@ def cached(sch: wb.Schedule, at: str) -> None:
     sch.cache_write("B", 0, "local")
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("at", ["x", "rx"])
 @pytest.mark.parametrize(
     "kernel, pad, stride, dilation",

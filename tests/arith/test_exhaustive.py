@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def test_simplify_keeps_every_truth_value(e, dom):
         assert bool(evaluate(simple, env)) == bool(evaluate(e, env))
 
 
+@pytest.mark.fuzz
 @given(integers())
 def test_simplify_without_bounds_holds_everywhere(e):
     simple = simplify(e)

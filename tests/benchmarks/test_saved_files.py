@@ -11,6 +11,7 @@ from benchmarks.histories import add_branches, vector_add
 from benchmarks.saved_files import damaged, read_damaged
 
 
+@pytest.mark.fuzz
 def test_a_damaged_history_is_read_or_refused_and_runs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

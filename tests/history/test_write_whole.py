@@ -32,6 +32,7 @@ def alone(file: Path) -> bool:
     return [path.name for path in file.parent.iterdir()] == [file.name]
 
 
+@pytest.mark.tool
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a file's size")
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("killed", [False, True], ids=["full disk", "killed"])

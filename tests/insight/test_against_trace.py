@@ -205,6 +205,7 @@ STAGED = {
 }
 
 
+@pytest.mark.tool
 @pytest.mark.parametrize("name", STAGED)
 def test_bands_of_programs_with_copies(name: str):
     func = STAGED[name]()

@@ -27,6 +27,7 @@ def told(broken: Mending, name: str, mend: object) -> tuple[bool | None, str]:
     return row.ok, row.found
 
 
+@pytest.mark.tool
 def test_each_kernel_is_wrong_and_what_was_taken_away_mends_it(broken: Mending):
     assert all(broken.finding(name) for name in broken.kernels)
     assert not any(broken.finding(name, mend) for name, mend in broken.solution.items())

@@ -656,6 +656,7 @@ FAULTY = {
 }
 
 
+@pytest.mark.tool
 @pytest.mark.parametrize("name", FAULTY)
 def test_every_fault_is_found(name: str):
     make, guarded = FAULTY[name]

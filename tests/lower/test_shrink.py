@@ -39,6 +39,7 @@ def test_a_matmul_keeps_its_tiles():
     }
 
 
+@pytest.mark.tool
 @pytest.mark.parametrize("size", [(120, 120, 64), (100, 120, 60), (130, 70, 37)])
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_matmul_that_its_tiles_do_not_divide_keeps_no_more(size: tuple[int, ...], shared: bool):

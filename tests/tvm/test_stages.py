@@ -103,6 +103,7 @@ class Blocked:
         stage.bind(tx, te.thread_axis((0, 4), "threadIdx.x"))
 
 
+@pytest.mark.tool
 def test_the_order_of_calls_changes_nothing():
     first = Blocked(lambda calls: None)
     wanted = first.s.applied(first.args)

@@ -33,6 +33,7 @@ def drawn(seed: int) -> str:
     return PROGRAM.format(k=rng.choice((1, 4)), start=start, cell=cell, update=update)
 
 
+@pytest.mark.fuzz
 def test_a_step_that_is_taken_keeps_the_meaning():
     taken = 0
     for seed in seeds(3):

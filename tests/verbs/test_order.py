@@ -75,6 +75,7 @@ def run(func: ir.PrimFunc) -> np.ndarray:
     return b
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("part", range(3))
 def test_a_nest_that_may_be_reordered_gives_the_same(part: int) -> None:
     taken = refused = 0

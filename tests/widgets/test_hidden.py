@@ -128,6 +128,7 @@ def test_a_note_is_hidden_too():
     assert lab.session.page["notes"][0].startswith("`i_1` runs cell by cell")
 
 
+@pytest.mark.tool
 def test_who_is_told_before_anything_is_bound():
     lab = opened("vector_2_4")
     lab.at = 1
