@@ -12,7 +12,7 @@ from tests.support.cases import CASES
 from tests.support.random_steps import every_verb
 from tests.support.walk import Walk
 
-STEPS = CASES // 3  # tried on each program
+STEPS = max(CASES // 4, 5)  # tried on each program
 pytestmark = pytest.mark.fuzz
 
 
@@ -24,7 +24,7 @@ def test_steps_keep_the_meaning(family: str):
         walk.go(STEPS)
         built += walk.run_kernel()
         taken += walk.accepted.total()
-    assert built > 0 and taken > len(FAMILIES[family]) // 2
+    assert built > 0 and taken > len(FAMILIES[family])
 
 
 @pytest.mark.parametrize("verb", sorted({*every_verb()} - {"unannotate"}))

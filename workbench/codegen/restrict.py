@@ -17,6 +17,14 @@ from workbench.ir import (
 )
 
 
+def reads_its_own(kernel: Kernel) -> bool:
+    """Whether `kernel` loads from an array in global memory that it stores to."""
+    read = {node.buffer for node in walk(kernel.body) if isinstance(node, BufferLoad)}
+    return any(
+        store.buffer in read and store.buffer in kernel.params for store in stores(kernel.body)
+    )
+
+
 def restricted(kernel: Kernel) -> set[Buffer]:
     """The parameters of `kernel` that may be `__restrict__`: all, or only those it writes.
 
@@ -25,11 +33,8 @@ def restricted(kernel: Kernel) -> set[Buffer]:
     makes one load of one of two addresses, and such a one also where the kernel has written S:
     nvcc 13.0 does so for sm_75 to sm_90, and an H200 gives what was in S before.
     """
-    written = {store.buffer for store in stores(kernel.body)}
-    nodes = list(walk(kernel.body))
-    own = {node.buffer for node in nodes if isinstance(node, BufferLoad)} & written
-    if not own.isdisjoint(kernel.params) and any(map(_chooses, nodes)):
-        return written
+    if reads_its_own(kernel) and any(map(_chooses, walk(kernel.body))):
+        return {store.buffer for store in stores(kernel.body)}
     return set(kernel.params)
 
 

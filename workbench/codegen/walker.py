@@ -10,7 +10,7 @@ from workbench.arith import Simplifier, SizedEnds, prove
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
-from workbench.codegen.restrict import restricted
+from workbench.codegen.restrict import reads_its_own, restricted
 from workbench.codegen.variables import declared_by_store, variables
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -76,9 +76,7 @@ class Walker:
         self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
         self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
         self.functions: list[str] = []  # that the kernel calls
-        read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
-        orders_global = any(b in read and b in self.written for b in kernel.params)
-        self.barrier = language.barrier_global if orders_global else language.barrier
+        self.barrier = language.barrier_global if reads_its_own(kernel) else language.barrier
 
     # --- a kernel ---------------------------------------------------------------------------
 
