@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 from workbench import target
@@ -15,11 +13,15 @@ from workbench.lower import lower
 
 CUDA = target.get("cuda")
 
-_ENTRY = re.compile(r"\.entry (\w+)\((.*?)\n\}", re.DOTALL)
-_PARAMETER = re.compile(r"ld\.param\.[bu]64\s+(%rd\d+), \[(\w+)\]")
-_MADE = re.compile(r"\t(?:mov|add|sub|cvta|selp|mad|cvt|shl|or)\S*\s+(%rd\d+), ([^;]*);")
+_ENTRY = re.compile(r"\.entry (\w+)\((.*?)(?=\.entry|\Z)", re.DOTALL)
+_LABEL = re.compile(r"(\$\w+):$")
+_BRANCH = re.compile(r"(@\S+ )?bra\S*\s+(\$\w+);")
+_PARAMETER = re.compile(r"ld\.param\S*\s+(%rd\d+), \[(\w+)\]")
 _LOAD = re.compile(r"ld\.global\.nc\S*\s[^;]*\[(%rd\d+)")
 _STORE = re.compile(r"st\.global\S*\s+\[(%rd\d+)")
+_MADE = re.compile(r"(?!ld|st)[a-z]\S*\s+(%rd\d+), (.*);")
+Reach = dict[str, frozenset[str]]
+"""The parameters that each 64-bit register may be an address in."""
 
 
 def text_of(*programs: PrimFunc) -> str:
@@ -45,39 +47,57 @@ def ptx_of(nvcc: str, text: str, arch: str, folder: Path) -> str:
 def stale_loads(ptx: str) -> dict[str, set[str]]:
     """Of each kernel, the parameters that it stores to and also loads by ``ld.global.nc``.
 
-    An address is that of every parameter which it may have been made of, over all ways through
-    the kernel: by registers, in whatever order, until nothing more is found. nvcc gives each
-    value a register of its own but where ways meet, so that this is hardly ever too much.
+    An address is that of every parameter which it may have been made of, on some way through the
+    kernel to where it is used: what is known ahead of an instruction grows until all ways agree.
     """
     return {name: found for name, body in _ENTRY.findall(ptx) if (found := _stale(body))}
 
 
 def _stale(body: str) -> set[str]:
-    reach = _reach(body)
+    lines = [line.strip() for line in body.splitlines()]
+    ahead = _ahead(lines)
     loaded, stored = (
-        set().union(*(reach[register] for register in pattern.findall(body)))
+        {name for k, line in enumerate(lines) for name in _reached(pattern, line, ahead.get(k, {}))}
         for pattern in (_LOAD, _STORE)
     )
     return loaded & stored
 
 
-def _reach(body: str) -> dict[str, set[str]]:
-    """The parameters that each 64-bit register may be an address in."""
-    reach: defaultdict[str, set[str]] = defaultdict(set)
-    for register, parameter in _PARAMETER.findall(body):
-        reach[register].add(parameter)
-    made = list(_uses(body))
-    more = True
-    while more:
-        more = False
-        for register, used in made:
-            if not reach[used] <= reach[register]:
-                reach[register] |= reach[used]
-                more = True
+def _reached(pattern: re.Pattern[str], line: str, reach: Reach) -> frozenset[str]:
+    found = pattern.search(line)
+    return reach.get(found[1], frozenset()) if found else frozenset()
+
+
+def _ahead(lines: list[str]) -> dict[int, Reach]:
+    """What is known ahead of each line that is come to."""
+    places = {found[1]: k for k, line in enumerate(lines) if (found := _LABEL.match(line))}
+    ahead: dict[int, Reach] = {0: {}}
+    todo = [0]
+    while todo:
+        here = todo.pop()
+        behind = _behind(lines[here], ahead[here])
+        for there in _next(lines, here, places):
+            old = ahead.get(there)
+            new = {r: behind.get(r, frozenset()) | (old or {}).get(r, frozenset())
+                   for r in {*behind, *(old or {})}}  # fmt: skip
+            if new != old:
+                ahead[there] = new
+                todo.append(there)
+    return ahead
+
+
+def _next(lines: list[str], here: int, places: dict[str, int]) -> list[int]:
+    branch = _BRANCH.match(lines[here])
+    after = [here + 1] if here + 1 < len(lines) and lines[here] != "ret;" else []
+    if not branch:
+        return after
+    return [places[branch[2]], *(after if branch[1] else [])]
+
+
+def _behind(line: str, reach: Reach) -> Reach:
+    if given := _PARAMETER.match(line):
+        return {**reach, given[1]: frozenset({given[2]})}
+    if made := _MADE.match(line):
+        used = (reach.get(register, frozenset()) for register in re.findall(r"%rd\d+", made[2]))
+        return {**reach, made[1]: frozenset().union(*used)}
     return reach
-
-
-def _uses(body: str) -> Iterator[tuple[str, str]]:
-    for register, operands in _MADE.findall(body):
-        for used in re.findall(r"%rd\d+", operands):
-            yield register, used
