@@ -98,6 +98,7 @@ from workbench.ir.visit import (
     substitute_buffers,
     substitute_cells,
     walk,
+    walk_statements,
 )
 
 __all__ = [
@@ -202,4 +203,5 @@ __all__ = [
     "substitute_buffers",
     "substitute_cells",
     "walk",
+    "walk_statements",
 ]

@@ -56,7 +56,7 @@ from workbench.ir import (
     rewrite,
     seq,
     stmts_of,
-    walk,
+    walk_statements,
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import OWN
@@ -228,9 +228,12 @@ def _with(stmt: Stmt, values: Mapping[Node, Expr]) -> Stmt:
     return rewrite(stmt, lambda node: values.get(node, node)) if values else stmt
 
 
+@once
 def _waits(stmt: Stmt) -> bool:
     """Whether the threads wait somewhere in `stmt`."""
-    return any(isinstance(node, (Barrier, CommitGroup, WaitGroup)) for node in walk(stmt))
+    return any(
+        isinstance(node, (Barrier, CommitGroup, WaitGroup)) for node in walk_statements(stmt)
+    )
 
 
 def _loads(stmt: Stmt, changed: Set[Buffer]) -> Iterator[Access[For]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import prod
 
 from workbench.diag import Refusal
-from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, Ramp, dtypes, walk
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, Ramp, dtypes, once, walk
 from workbench.target import Target
 
 STATIC = 48 << 10
 """Bytes of arrays that a kernel has without asking. CUDA C++ Programming Guide, shared memory."""
 
 
+@once
 def vector_bytes(kernel: Kernel) -> dict[Buffer, int]:
     """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
     widest: dict[Buffer, int] = {}
