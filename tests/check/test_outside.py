@@ -85,6 +85,7 @@ def test_what_may_be_right_is_not(body: str):
         ("for i in range(m):\n    X[i] = 0.0", (4, 4), ""),
         ("for i in range(m):\n    Y[0, i] = 0.0", (0, 3), "write Y[0, 0], outside of Y"),
         ("for i in range(m):\n    Y[0, i] = 0.0", (0, 0), ""),
+        ("for i in range(n + 3):\n    if i >= 3:\n        X[i - 3] = 0.0", (0, 1), ""),
         ("for i in range(n):\n    if i < m and i // m < 1:\n        X[i + 9] = 0.0", (4, 0), ""),
     ],
 )

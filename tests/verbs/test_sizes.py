@@ -11,9 +11,12 @@ import workbench as wb
 from tests.support.cases import CASES, seeds
 from tests.support.sized_programs import (
     FAMILIES,
+    PAIR,
+    TWO,
     VERBS,
     Meanings,
     bind_rest,
+    nest,
     read,
     run_kernels,
     walk_at_random,
@@ -445,3 +448,75 @@ def main(a: T.handle, b: T.handle):
 )
 def test_a_size_that_is_written_in_two_ways_is_read_back_as_it_was(steps):
     assert "+ n - 1 + 1" not in steps_on(SAID_TWICE, *steps)
+
+
+PADDED = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, m), "float32")
+    C = T.match_buffer(c, ({rows}, m), "float32")
+"""
+
+
+def padding(rows: str, condition: str, value: str) -> PrimFunc:
+    store = f"C[vi, vj] = T.if_then_else({condition}, {value}, T.float32(7))"
+    return program(PADDED.format(rows=rows) + nest("C", "i, j", f"{rows}, m", store))
+
+
+@pytest.mark.parametrize("loop", [0, 1])
+@pytest.mark.parametrize(
+    ("rows", "condition", "value"),
+    [
+        ("n + 2", "1 <= vi and vi < n + 1", "A[vi - 1, vj]"),
+        ("n + 3", "2 < vi", "A[vi - 3, vj]"),
+        ("n + 2", "not vi < 2", "A[vi - 2, vj]"),
+        ("n * 2", "vi <= n - 1", "A[vi, vj]"),
+        ("(n + 3) // 4 * 4", "vi < n", "A[vi, vj]"),
+    ],
+)
+def test_padding_apart_at_any_size(rows: str, condition: str, value: str, loop: int):
+    sch = wb.Schedule(padding(rows, condition, value))
+    meaning = Meanings(sch.func, random.Random(0), count=8)
+    sch.decompose_padding("C", sch.get_loops("C")[loop])
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize(
+    ("rows", "condition", "value"),
+    [
+        ("n + 5", "vi < 5", "A[0, vj]"),  # all, where n is 0, and less than that elsewhere
+        ("n", "vi < n - 1", "A[vi + 1, vj]"),  # where n is 0, less than none
+        ("n", "vi < m", "A[vi, vj]"),
+        ("n + m", "m <= vi", "A[vi - m, vj]"),
+    ],
+)
+def test_what_is_inside_is_to_be_a_range_at_every_size(rows: str, condition: str, value: str):
+    sch = wb.Schedule(padding(rows, condition, value))
+    with pytest.raises(wb.ScheduleError, match="its condition is no range of each iterator"):
+        sch.decompose_padding("C", "i")
+
+
+@pytest.mark.parametrize("index_map", ["lambda i: (i,)", "lambda i: (i // 4, i % 4)"])
+@pytest.mark.parametrize("which", ["read", "write"])
+def test_a_copy_laid_out_by_iterators_of_any_number(which: str, index_map: str):
+    for family, last in ("reversed", 1), ("halves", 1), ("flattened", 1):
+        sch = wb.Schedule(read(family))
+        meaning = Meanings(sch.func, random.Random(0))
+        step = sch.reindex_cache_read if which == "read" else sch.reindex_cache_write
+        step("C", 0, "global", index_map)
+        sch.reindex("C", (which, last if which == "read" else 0))
+        meaning.check(sch.func)
+        assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+def test_what_nobody_writes_where_a_size_is_0_is_not_copied_back():
+    columns = TWO + PAIR.format(shape="n", out="n").replace("b, (n,)", "b, (m,)")
+    sch = wb.Schedule(program(columns + nest("C", "i, j", "n, m", "C[vi] = A[vi]")))
+    why = "it writes nothing where `vj` has no value, and the copy back would"
+    with pytest.raises(wb.ScheduleError, match=why):
+        sch.reindex("C", ("write", 0))
+    meaning = Meanings(sch.func, random.Random(0))
+    sch.reindex("C", ("read", 0))
+    meaning.check(sch.func)

@@ -140,11 +140,18 @@ def _turn(
             axes.add(loop.thread)
         if not (arith.prove(count > 0, {}) or arith.by_sizes(count)):
             return None
-        value = arith.simplify(low + count - 1 if corner[var] else low)
-        if isinstance(value, Const) and var in dom:
-            first, last = dom[var]
-            if first > last:
+        ends = arith.simplify(low), arith.simplify(low + count - 1)
+        if var in dom and (within := _narrowed(ends, dom[var])) is not None:
+            if not within:
                 return None
-            value = const(min(max(int(value.value), first), last), value.type)
-        at[var] = value
+            ends = const(within[0], var.type), const(within[-1], var.type)
+        at[var] = ends[corner[var]]
     return at
+
+
+def _narrowed(ends: tuple[Expr, Expr], dom: tuple[int, int]) -> range | None:
+    """The values between `ends` that are in `dom`, too; None where the ends are no numbers."""
+    first, last = ends
+    if not isinstance(first, Const) or not isinstance(last, Const):
+        return None
+    return range(max(int(first.value), dom[0]), min(int(last.value), dom[1]) + 1)
