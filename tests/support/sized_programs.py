@@ -157,7 +157,7 @@ VERBS = (
     *("reverse_compute_inline", "compute_at", "reverse_compute_at", "cache_read", "cache_write"),
     *("reorder_block_iter_var", "storage_align", "blockize", "transform_layout"),
     *("transform_block_layout", "pad_einsum", "reindex", "reindex_cache_read"),
-    *("reindex_cache_write", "decompose_padding"),
+    *("reindex_cache_write", "decompose_padding", "merge", "loop_partition"),
 )
 
 

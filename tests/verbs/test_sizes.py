@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from tests.support.sized_programs import (
     FAMILIES,
     PAIR,
     TWO,
-    VERBS,
     Meanings,
     bind_rest,
     nest,
@@ -175,13 +175,12 @@ def test_loops_that_were_fused_whose_digits_are_by_sizes():
     assert run_kernels(sch, sch.history.root.func, random.Random(0))
 
 
-@pytest.mark.parametrize("verb", sorted(set(discover()) - set(VERBS)))
-def test_a_verb_that_is_not_proved_for_every_size_asks_for_one(verb):
-    if REGISTRY[verb].sizes:
-        return  # a note changes nothing
+def test_a_verb_that_is_not_proved_for_every_size_asks_for_one():
+    discover()
+    plain = replace(REGISTRY["merge"], sizes=False)
     with pytest.raises(Refusal) as refused:
-        REGISTRY[verb].take(read("two stages"))
-    assert refused.value.headline == f"Can't {verb}: it is not proved for every `n`"
+        plain.take(read("two stages"))
+    assert refused.value.headline == "Can't merge: it is not proved for every `n`"
     assert refused.value.hint == 'give it a size: func.specialize({"n": 1024})'
 
 
@@ -520,3 +519,66 @@ def test_what_nobody_writes_where_a_size_is_0_is_not_copied_back():
     meaning = Meanings(sch.func, random.Random(0))
     sch.reindex("C", ("read", 0))
     meaning.check(sch.func)
+
+
+@pytest.mark.parametrize(
+    ("family", "depth"), [("two stages", 0), ("flat rows", 0), ("product and more", 1)]
+)
+def test_loops_of_one_size_are_merged(family: str, depth: int):
+    sch = wb.Schedule(read(family))
+    meaning = Meanings(sch.func, random.Random(0))
+    sch.merge(sch.get_loops("D")[depth], sch.get_loops("C")[depth])
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize(
+    ("family", "why"),
+    [
+        ("window", "they do not run equally often, nest by nest"),
+        ("reversed", "`C` would read D too early"),
+    ],
+)
+def test_loops_that_differ_at_some_size_are_not_merged(family: str, why: str):
+    sch = wb.Schedule(read(family))
+    with pytest.raises(wb.ScheduleError, match=why):
+        sch.merge(sch.get_loops("D")[0], sch.get_loops("C")[0])
+
+
+SUM_OF_MORE = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, m + 3), "float32")
+    C = T.match_buffer(c, (n,), "float32")
+    for i, r in T.grid(n, m + 3):
+        with T.block("C"):
+            vi, vr = T.axis.remap("SR", [i, r])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vr]
+"""
+
+
+@pytest.mark.parametrize("factors", [[2, None], [None, 3], [1, None, 1]])
+def test_parts_of_a_loop_of_any_size(factors: list[int | None]):
+    rows = padding("n + 3", "1 <= vi and vi < n + 1", "A[vi - 1, vj]")
+    for func, loop in (rows, "i"), (program(SUM_OF_MORE), "r"):
+        sch = wb.Schedule(func)
+        meaning = Meanings(func, random.Random(0))
+        parts = sch.loop_partition(loop, factors)
+        meaning.check(sch.func)
+        last = sch.split(parts[-1], factors=[None, 2])  # it has bounds as any other loop
+        meaning.check(sch.func)
+        assert len(last) == 2
+        assert run_kernels(sch, func, random.Random(0))
+
+
+def test_a_part_is_no_longer_than_the_shortest_loop():
+    sch = wb.Schedule(program(SUM_OF_MORE))
+    with pytest.raises(wb.ScheduleError) as refused:
+        sch.loop_partition("r", [4, None])
+    assert refused.value.headline == (
+        "Can't loop_partition `r`: it may have less than the 4 iterations of [4, None]."
+    )
+    assert refused.value.hint == "give smaller factors, or a size: func.specialize(...)"
