@@ -17,6 +17,7 @@ from tests.support.sized_programs import (
     Meanings,
     bind_rest,
     nest,
+    pair,
     read,
     run_kernels,
     walk_at_random,
@@ -582,3 +583,20 @@ def test_a_part_is_no_longer_than_the_shortest_loop():
         "Can't loop_partition `r`: it may have less than the 4 iterations of [4, None]."
     )
     assert refused.value.hint == "give smaller factors, or a size: func.specialize(...)"
+
+
+@pytest.mark.parametrize("factors", [[4, None], [None, 4], [2, None, 2]])
+def test_tiles_of_any_size_are_blocks_where_they_divide(factors: list[int | None]):
+    fours = pair("n * 4", "n * 4", nest("C", "i", "n * 4", "C[vi] = A[vi] + B[vi // 4]"))
+    sch = wb.Schedule(program(fours))
+    meaning = Meanings(sch.func, random.Random(0))
+    sch.blockize(sch.split("i", factors=factors)[1])
+    meaning.check(sch.func)
+    rest = wb.Schedule(read("sum of vectors"))
+    inner = rest.split("i", factors=factors)[1]
+    with pytest.raises(wb.ScheduleError) as refused:
+        rest.blockize(inner)
+    assert refused.value.headline == (
+        "Can't blockize `i_1`: its T.where cuts off a part of the last turn."
+    )
+    assert refused.value.hint == "split by factors that divide"
