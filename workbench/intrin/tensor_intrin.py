@@ -8,7 +8,7 @@ from functools import cache
 from workbench import access, arith, script
 from workbench.access.boxes import inside
 from workbench.diag import Fail
-from workbench.intrin.teaching import TEXTS
+from workbench.intrin import teaching, wmma
 from workbench.ir import (
     Block,
     Buffer,
@@ -23,6 +23,7 @@ from workbench.ir import (
 NOTE = "tensor_intrin"
 """The annotation of a block that names the intrinsic that runs it."""
 
+TEXTS = {**teaching.TEXTS, **wmma.TEXTS}
 _registered: dict[str, TensorIntrin] = {}
 
 

@@ -22,6 +22,7 @@ from workbench.lower.split_kernels import split_kernels
 from workbench.lower.unroll_into_vectors import unroll_into_vectors
 from workbench.lower.unroll_registers import unroll_registers
 from workbench.lower.vectorize_loops import vectorize_loops
+from workbench.lower.warp_calls import check_warp_calls
 from workbench.target import Target
 
 # First inline_tensor_intrinsics, where there are some, lower_cross_thread_reductions,
@@ -91,6 +92,8 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
     history.append(_passed(make, (inlined,), kernels))
     history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
     kernels = history[-1].after  # type: ignore[assignment]  # programs are passed no more
+    for kernel in kernels:
+        check_warp_calls(kernel)
     for kernel in () if target.is_cpu else kernels:
         refuse_too_large(kernel, target)
     return Lowered(func, kernels, tuple(history))

@@ -9,6 +9,7 @@ from math import prod
 from workbench import arith
 from workbench.diag import plural
 from workbench.ir import (
+    FRAGMENTS,
     MEMORIES,
     BinOp,
     Buffer,
@@ -483,7 +484,7 @@ def _read_scope(r: Reader, tree: ast.expr) -> tuple[str, str]:
     """The memory of a buffer, and its tag; TVM also writes "" for global memory."""
     scope, tag = memory_of(read_word(r, tree, "a scope") or "global")
     if scope not in MEMORIES:
-        hint = f"the memories: {', '.join((*MEMORIES, 'shared.dyn'))}"
+        hint = f"the memories: {', '.join((*MEMORIES, *FRAGMENTS, 'shared.dyn'))}"
         raise r.error(tree, f'There is no memory "{scope}" here', hint=hint)
     return scope, tag
 
