@@ -93,7 +93,7 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
     history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
     kernels = history[-1].after  # type: ignore[assignment]  # programs are passed no more
     for kernel in kernels:
-        check_warp_calls(kernel)
+        check_warp_calls(kernel, target)
     for kernel in () if target.is_cpu else kernels:
         refuse_too_large(kernel, target)
     return Lowered(func, kernels, tuple(history))

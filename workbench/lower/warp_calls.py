@@ -36,6 +36,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
+from workbench.target import Target
 
 WARP = 32  # threads of a warp
 TILE = 16  # rows and columns of a tile
@@ -164,12 +165,18 @@ def memory_tiles(call: WarpCall) -> Iterator[Tile]:
     return (tile for tile in (call.to, *call.sources) if not tile.buffer.is_fragment)
 
 
-def check_warp_calls(kernel: Kernel) -> None:
+def check_warp_calls(kernel: Kernel, target: Target) -> None:
     """Refuse a flat kernel in which calls of a warp could not do what their loops do."""
     _check_alone(kernel)
     calls = {loop: warp_call(loop) for loop in warp_calls(kernel)}
     if not calls:
         return
+    if not target.wmma:
+        raise Refusal(
+            f"{target.title} has no calls of a warp on tiles of {TILE} x {TILE}",
+            *(dict(kernel.views)[buffer] for buffer in kernel.allocs if buffer.is_fragment),
+            hint="build it for a GPU with Tensor Cores, as target='cuda' is",
+        )
     _check_warps(kernel)
     known = known_bounds(kernel)
     for loop, call in calls.items():
