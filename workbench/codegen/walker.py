@@ -33,6 +33,7 @@ from workbench.ir import (
     dtypes,
     free_vars,
     is_sized,
+    is_warp_call,
     sizes_in,
     sizes_used,
     stores,
@@ -44,7 +45,7 @@ from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
 from workbench.lower.shared_memory import dynamic_shared, vector_bytes
 from workbench.lower.unroll_registers import turns_written
-from workbench.lower.warp_calls import TILE, Tile, WarpCall, is_warp_call, tiles_in, warp_call
+from workbench.lower.warp_calls import TILE, Tile, WarpCall, tiles_in, warp_call
 from workbench.script import expr_text
 
 Lines = Iterator[str]

@@ -33,6 +33,7 @@ from workbench.ir import (
     const,
     dtypes,
     free_vars,
+    is_warp_call,
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
@@ -63,11 +64,6 @@ class WarpCall:
     to: Tile
     sources: tuple[Tile, ...]
     value: Const | None = None
-
-
-def is_warp_call(node: Node) -> bool:
-    """Whether one call of a warp does the loop `node`."""
-    return isinstance(node, For) and any(key == WARP_CALL for key, _ in node.annotations)
 
 
 def warp_call(loop: For) -> WarpCall:

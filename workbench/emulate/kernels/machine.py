@@ -29,9 +29,9 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     WaitGroup,
+    is_warp_call,
     walk,
 )
-from workbench.lower.warp_calls import is_warp_call
 
 
 class Stopped(Exception):
