@@ -95,7 +95,9 @@ def _call(
     name: str, orders: tuple[str, ...], counted: list[Var], store: BufferStore
 ) -> WarpCall | None:
     """The call, if the loops that count `counted` around `store` are what it does."""
-    row, column, *terms = counted if len(counted) > 1 else [*counted, *counted]
+    if len(counted) < 2:
+        return None
+    row, column, *terms = counted
     to = _tile(store, row, column)
     match name, orders, store.value, terms:
         case "tvm_fill_fragment", (), Const() as value, []:
@@ -182,11 +184,7 @@ def check_warp_calls(kernel: Kernel, target: Target) -> None:
 
 def _check_alone(kernel: Kernel) -> None:
     """Refuse what touches a fragment outside of calls."""
-    waiting: list[Node] = [kernel.body]
-    while waiting:
-        node = waiting.pop()
-        if is_warp_call(node):
-            continue
+    for node in _outside(kernel.body):
         if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.is_fragment:
             whole = dict(kernel.views)[node.buffer]
             raise Refusal(
@@ -196,7 +194,14 @@ def _check_alone(kernel: Kernel) -> None:
                 detail="the threads of a warp hold its cells together, each those that the "
                 "hardware gives it",
             )
-        waiting += children(node)
+
+
+def _outside(node: Node) -> Iterator[Node]:
+    """`node` and all below it that no call does, in program order."""
+    if not is_warp_call(node):
+        yield node
+        for below in children(node):
+            yield from _outside(below)
 
 
 def _check_warps(kernel: Kernel) -> None:
@@ -267,8 +272,8 @@ def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> No
         ):
             continue
         raise Refusal(
-            f"a tile of {whole.name} is not proved to begin at a multiple of {ALIGNED} bytes, with "
-            f"rows a multiple of {ROW_ALIGNED} bytes apart",
+            f"tiles of {whole.name} are not proved to lie at multiples of {ALIGNED} bytes, their "
+            f"rows of {ROW_ALIGNED}",
             whole,
             hint=f"storage_align by {ROW_ALIGNED // size} cells at a time, and tiles at multiples "
             f"of {ALIGNED // size}",
