@@ -14,7 +14,7 @@ import workbench as wb
 from tests.codegen.test_nvcc import compiled
 from tests.support.cpp import run_cpp
 from tests.support.tensor_core_conv import SMALL, expected, tensorized
-from workbench import emulate, script, target
+from workbench import emulate, insight, script, target
 from workbench.codegen.cuda import CUDA
 from workbench.codegen.cuda_warps import CUDA_WARPS
 from workbench.diag import Refusal
@@ -141,6 +141,18 @@ def test_nvcc_takes_every_function(nvcc: str, tmp_path: Path):
     others = "\n".join(functions).replace("static ", "")
     text = f"{wb.build(whole('float16', trans=True)).source}namespace others {{\n{others}\n}}\n"
     compiled(nvcc, text, tmp_path, "-arch=sm_75", "-cubin")
+
+
+def test_what_a_warp_does_together_counts_once():
+    kernels = wb.build(whole()).kernels
+    found = insight.counts(kernels)
+    far, near = found.traffic[0], found.traffic[1]
+    tiles = 2 * 4 * 256  # of A and of B, each of four warps, in a turn
+    assert (far.loads, far.stores) == (2 * 32 * 32, 32 * 32)
+    assert (near.loads, near.stores) == (2 * tiles, 2 * 32 * 32)
+    assert found.work == 2 * 32**3
+    left_out = insight.issued(kernels).left_out
+    assert len(left_out) == 3 and all("wmma" in text or "C[" in text for text in left_out)
 
 
 # --- refusals ------------------------------------------------------------------------------------
