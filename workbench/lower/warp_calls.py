@@ -179,7 +179,7 @@ def check_warp_calls(kernel: Kernel, target: Target) -> None:
     known = known_bounds(kernel)
     for loop, call in calls.items():
         _check_tiles(kernel, loop, call, known)
-    _check_orders(kernel, list(calls.values()))
+    _check_alike(kernel, list(calls.values()))
 
 
 def _check_alone(kernel: Kernel) -> None:
@@ -258,13 +258,15 @@ def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> No
     for tile in (call.to, *call.sources):
         whole, size = views[tile.buffer], dtypes.itemsize(tile.buffer.type)
         if tile.buffer.is_fragment:
-            if tile.stride == TILE and _is_multiple(tile.offset, TILE * TILE, known):
+            row, column = tile.offset // tile.stride, tile.offset % tile.stride
+            whole_rows = tile.stride % TILE == 0 and _is_multiple(row, TILE, known)
+            if whole_rows and _is_multiple(column, TILE, known):
                 continue
             raise Refusal(
                 f"{whole.name} is not made of whole fragments of {TILE} x {TILE}",
                 whole,
-                hint=f"split its axes so that the last two are {TILE} long, and let whole tiles be "
-                "read and written",
+                hint=f"let the tiles of its last two dimensions begin at multiples of {TILE}, and "
+                "whole ones be read and written",
             )
         if (
             _is_multiple(tile.offset, ALIGNED // size, known)
@@ -285,8 +287,11 @@ def _is_multiple(offset: Expr, cells: int, known: Bounds) -> bool:
     return equal(offset % cells, const(0, offset.dtype), known)
 
 
-def _check_orders(kernel: Kernel, calls: list[WarpCall]) -> None:
-    """Refuse a fragment that is loaded in one order of memory and multiplied in another."""
+def _check_alike(kernel: Kernel, calls: list[WarpCall]) -> None:
+    """Refuse a fragment that is loaded in one order of memory and multiplied in another.
+
+    Of a kernel all calls count the fragments of a buffer alike, by its rows.
+    """
     orders: dict[Buffer, set[str]] = {}
     for call in calls:
         if call.name == "tvm_load_matrix_sync":
@@ -303,6 +308,12 @@ def _check_orders(kernel: Kernel, calls: list[WarpCall]) -> None:
                 whole,
                 hint="take the load and the multiplication that are both …_trans, or neither",
             )
+
+
+def fragment_of(tile: Tile) -> Expr:
+    """The number of the fragment that a tile is: rows of fragments lie one after the other."""
+    row, column = tile.offset // tile.stride, tile.offset % tile.stride
+    return row // TILE * (tile.stride // TILE) + column // TILE
 
 
 def tiles_in(buffer: Buffer) -> int:
