@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from workbench import access, arith, script
@@ -10,12 +10,17 @@ from workbench.access.boxes import inside
 from workbench.diag import Fail
 from workbench.intrin import teaching, wmma
 from workbench.ir import (
+    WARP_CALL,
     Block,
     Buffer,
+    BufferLoad,
     BufferRegion,
+    BufferStore,
     For,
+    Node,
     PrimFunc,
     is_text,
+    rewrite,
     structural_equal,
     walk,
 )
@@ -64,6 +69,7 @@ class TensorIntrin:
         if not name or not is_text(name):
             raise _refused(name, "that is no name", "give a name: 'dot4'")
         known = TensorIntrin.get(name, allow_missing=True)
+        impl = in_order(desc, impl)
         if known is not None:
             if structural_equal(known.desc, desc) and structural_equal(known.impl, impl):
                 return known
@@ -107,6 +113,44 @@ def _own(name: str) -> TensorIntrin:
     desc, impl = map(script.parse, TEXTS[name])
     assert isinstance(desc, PrimFunc) and isinstance(impl, PrimFunc)
     return TensorIntrin(name, desc, impl)
+
+
+def in_order(desc: PrimFunc, impl: PrimFunc) -> PrimFunc:
+    """`impl` with the order of memory that a product of tiles has in `desc`.
+
+    TVM's call does not say it: a tile is multiplied as it was loaded. Where the description reads
+    the second tile by column and term, so does the call.
+    """
+    if not isinstance(desc, PrimFunc) or not isinstance(impl, PrimFunc):
+        return impl
+    turned = any(_reads_turned(node) for node in walk(desc.body) if isinstance(node, BufferStore))
+
+    def visit(node: Node) -> Node:
+        if not isinstance(node, For) or (WARP_CALL, _PRODUCT) not in node.annotations:
+            return node
+        order = "col_major" if turned else "row_major"
+        notes = ((WARP_CALL, (*_PRODUCT, "row_major", order)),)
+        body = rewrite(node.body, _turned) if turned else node.body
+        return replace(node, body=body, annotations=notes)
+
+    return rewrite(impl, visit)
+
+
+_PRODUCT = ("tvm_mma_sync",)
+
+
+def _reads_turned(store: BufferStore) -> bool:
+    """Whether a store adds a product of which the second tile is read by the store's column."""
+    loads = [n for n in walk(store.value) if isinstance(n, BufferLoad)]
+    last = loads[-1].indices if loads else ()
+    return len(last) == 2 and len(store.indices) == 2 and last[0] is store.indices[1]
+
+
+def _turned(node: Node) -> Node:
+    """A load of the second tile with its indices exchanged."""
+    if isinstance(node, BufferLoad) and node.buffer.tag == "wmma.matrix_b":
+        return replace(node, indices=node.indices[::-1])
+    return node
 
 
 # --- what a pair must be like --------------------------------------------------------------------

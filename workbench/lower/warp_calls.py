@@ -288,25 +288,33 @@ def _is_multiple(offset: Expr, cells: int, known: Bounds) -> bool:
 
 
 def _check_alike(kernel: Kernel, calls: list[WarpCall]) -> None:
-    """Refuse a fragment that is loaded in one order of memory and multiplied in another.
+    """Refuse fragments of a buffer that calls tell in different ways.
 
-    Of a kernel all calls count the fragments of a buffer alike, by its rows.
+    One is multiplied in the order of memory in which it was loaded, and has one number.
     """
     orders: dict[Buffer, set[str]] = {}
+    rows: dict[Buffer, set[int]] = {}
     for call in calls:
-        if call.name == "tvm_load_matrix_sync":
-            orders.setdefault(call.to.buffer, set()).add(call.orders[0])
-        for tile, order in zip(call.sources, call.orders, strict=False):
-            if call.name == "tvm_mma_sync":
-                orders.setdefault(tile.buffer, set()).add(order)
-    for buffer, found in orders.items():
-        if len(found) > 1:
-            whole = dict(kernel.views)[buffer]
+        tiles = (call.to, *call.sources)
+        for tile in (tile for tile in tiles if tile.buffer.is_fragment):
+            rows.setdefault(tile.buffer, set()).add(tile.stride)
+        told = {"tvm_load_matrix_sync": tiles[:1], "tvm_mma_sync": call.sources}
+        for tile, order in zip(told.get(call.name, ()), call.orders, strict=False):
+            orders.setdefault(tile.buffer, set()).add(order)
+    for buffer in rows:
+        whole = dict(kernel.views)[buffer]
+        if len(orders.get(buffer, ())) > 1:
             raise Refusal(
                 f"{whole.name} is loaded row by row and multiplied column by column, or the other "
                 "way round",
                 whole,
                 hint="take the load and the multiplication that are both …_trans, or neither",
+            )
+        if len(rows[buffer]) > 1:
+            raise Refusal(
+                f"rows of tiles of {whole.name} are not the same in all calls",
+                whole,
+                hint="let all that is tensorized take tiles of its last two dimensions",
             )
 
 
