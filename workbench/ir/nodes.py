@@ -908,6 +908,16 @@ class Functions(tuple["PrimFunc", ...]):
         return list(zip(self.keys(), self, strict=True))
 
 
+def _program(given: Any) -> Any:
+    """`given`, a function of a module. Raises TypeError for what is none."""
+    if isinstance(given, (PrimFunc, SymbolicFunc)):
+        return given
+    raise TypeError(
+        f"a module holds programs, and {type(given).__name__} is none: pass a function made with "
+        "@T.prim_func, or the .func of a schedule or of what was built"
+    )
+
+
 @node
 class IRModule(Node):
     """Functions by name; what a schedule works on.
@@ -925,8 +935,8 @@ class IRModule(Node):
     def __post_init__(self) -> None:
         given: Any = self.functions
         if isinstance(given, Mapping):
-            given = (replace(func, name=str(name)) for name, func in given.items())
-        object.__setattr__(self, "functions", Functions(given))
+            given = (replace(_program(func), name=str(name)) for name, func in given.items())
+        object.__setattr__(self, "functions", Functions(map(_program, given)))
 
     @staticmethod
     def from_expr(expr: PrimFunc) -> IRModule:
@@ -948,7 +958,7 @@ class IRModule(Node):
         named = {str(key): value for key, value in Functions(self.functions).items()} | {
             str(name): func
         }
-        made = (replace(value, name=key) for key, value in named.items())
+        made = (replace(_program(value), name=key) for key, value in named.items())
         object.__setattr__(self, "functions", Functions(made))
         for known in ("_below", "_remembered"):
             if hasattr(self, known):

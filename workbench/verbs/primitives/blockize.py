@@ -96,11 +96,11 @@ def turn_as_block(site: Site[For], preserve_unit_iters: bool) -> Edit[BlockId]:
     dom = bounds_at(site.places, realize)
     turn = dom.of(loops)
     within = Site(site.places, block, site.task)
+    inside, outside = predicates(within, set(turn), dom)
     parts = [
         part_of(within, iterator, value, turn, dom)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
     ]
-    inside, outside = predicates(within, set(turn), dom)
     if block.init is not None:
         check_one_to_one(within, loops, "the loops inside", "pick a loop further in", inside)
         check_starts_apart(within, loops)
