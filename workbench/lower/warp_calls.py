@@ -69,7 +69,7 @@ class WarpCall:
 def warp_call(loop: For) -> WarpCall:
     """The call that does `loop`, of a flat kernel. Raises Refusal for loops that no call does."""
     loops, store = _nest(loop)
-    if isinstance(store, BufferStore) and all(one.extent.value == TILE for one in loops):  # type: ignore[attr-defined]
+    if isinstance(store, BufferStore):
         note = attrs_dict(loop.annotations)[WARP_CALL]
         name, *orders = note if isinstance(note, tuple) else (note,)
         found = _call(str(name), tuple(map(str, orders)), [one.loop_var for one in loops], store)
@@ -83,9 +83,10 @@ def warp_call(loop: For) -> WarpCall:
 
 
 def _nest(loop: For) -> tuple[list[For], Node]:
+    """The loops over all of a tile, and what is in them."""
     loops: list[For] = []
     body: Node = loop
-    while isinstance(body, For) and isinstance(body.extent, Const):
+    while isinstance(body, For) and isinstance(body.extent, Const) and body.extent.value == TILE:
         loops.append(body)
         body = body.body
     return loops, body
