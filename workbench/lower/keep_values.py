@@ -51,6 +51,7 @@ from workbench.ir import (
     const,
     copy_fresh,
     flat_index,
+    is_warp_call,
     once,
     rebuild,
     rewrite,
@@ -137,6 +138,8 @@ class _Keeper:
 
     def _loop(self, loop: For) -> Stmt:
         """`loop` behind what it keeps."""
+        if is_warp_call(loop):
+            return loop
         values: dict[Node, Expr] = {}
         ahead = [self._ahead(group, loop, values) for group in self._alike(loop)]
         self.own.append([])
@@ -230,9 +233,10 @@ def _with(stmt: Stmt, values: Mapping[Node, Expr]) -> Stmt:
 
 @once
 def _waits(stmt: Stmt) -> bool:
-    """Whether the threads wait somewhere in `stmt`."""
+    """Whether the threads wait somewhere in `stmt`, if only as a warp that makes a call."""
     return any(
-        isinstance(node, (Barrier, CommitGroup, WaitGroup)) for node in walk_statements(stmt)
+        isinstance(node, (Barrier, CommitGroup, WaitGroup)) or is_warp_call(node)
+        for node in walk_statements(stmt)
     )
 
 

@@ -25,6 +25,7 @@ from workbench.ir import (
     attrs_dict,
     children,
     free_vars,
+    is_warp_call,
     rebuild,
     walk,
 )
@@ -52,6 +53,8 @@ def _unrolled(stmt: Stmt, budget: int) -> Stmt:
     def visit(node: Node) -> Node:
         return _unrolled(node, budget) if isinstance(node, Stmt) else node
 
+    if is_warp_call(stmt):
+        return stmt
     if not isinstance(stmt, For) or not isinstance(stmt.extent, Const):
         return rebuild(stmt, visit)
     extent = max(int(stmt.extent.value), 1)

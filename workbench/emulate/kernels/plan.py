@@ -45,6 +45,7 @@ from workbench.ir import (
     Var,
     always_has_value,
     free_vars,
+    is_warp_call,
     stores,
     walk,
 )
@@ -124,8 +125,10 @@ class Plan:
         self.at: dict[Digit, int] = {}
         self._place_axes()
         self.access = {site: self._describe(site) for site in sites}
-        most = max(map(self._loop_lanes, self.around), default=1)
-        self.lanes_per_block = self.threads * max(1, most)  # a loop may run no times
+        calls = (node for node in walk(kernel.body) if is_warp_call(node))
+        self.by_warps = {s for call in calls for s in walk(call) if isinstance(s, Stmt)}
+        most = max(map(self._lanes_of, self.around), default=1)
+        self.lanes_per_block = max(self.threads, most)  # a loop may run no times
         self.uniform = not self._blocks_part_ways()
         self.own_bytes = sum(self._own_bytes(b) for b in kernel.allocs)
 
@@ -161,6 +164,7 @@ class Plan:
                 self.at[digit] = at
                 at += 1
         self.thread_digits = tuple(d for d, k in self.at.items() if k > self.vector)
+        self.along_x = frozenset(digits)
         self.block_at = (at, at + 1, at + 2)  # z, y, x
         self.rank = at + 3
 
@@ -173,9 +177,10 @@ class Plan:
         self.around[stmt] = around
         return max([len(around), *(self._place_loops(part, around) for part in inner(stmt))])
 
-    def _loop_lanes(self, stmt: Stmt) -> int:
+    def _lanes_of(self, stmt: Stmt) -> int:
         width = vector_width(stmt) if isinstance(stmt, BufferStore) else 1
-        return width * prod(d.size for d in self.around[stmt])
+        doers = self.threads // self.kernel.block[0] if stmt in self.by_warps else self.threads
+        return doers * width * prod(d.size for d in self.around[stmt])
 
     def _describe(self, site: Site) -> Access:
         index = site.indices[0]
@@ -232,16 +237,23 @@ def _ranges(kernel: Kernel, sizes: dict[str, int]) -> dict[Var, tuple[int, int]]
 
 
 def _choose_loops(kernel: Kernel, threads: int, room: int) -> list[For]:
-    """The loops that are lanes: outer ones stay serial until one block has room."""
+    """The loops that are lanes: where one block has no room, outer ones of a nest stay serial."""
     chosen = independent_loops(kernel)
-    while chosen and threads * _most_lanes(kernel.body, chosen) > room:
-        chosen.pop(0)
+    while chosen:
+        lanes, outermost = _widest(kernel, kernel.body, chosen)
+        if outermost is None or threads * lanes <= room:
+            break
+        chosen.remove(outermost)
     return chosen
 
 
-def _most_lanes(stmt: Stmt, loops: list[For]) -> int:
-    below = max((_most_lanes(part, loops) for part in inner(stmt)), default=1)
-    return below * (count_turns(stmt) if isinstance(stmt, For) and stmt in loops else 1)
+def _widest(kernel: Kernel, stmt: Stmt, loops: list[For]) -> tuple[float, For | None]:
+    """The lanes of a thread in the nest below `stmt` that has the most, and its first loop."""
+    found = (_widest(kernel, part, loops) for part in inner(stmt))
+    lanes, first = max(found, key=lambda one: one[0], default=(1.0, None))
+    if isinstance(stmt, For) and stmt in loops:
+        lanes, first = lanes * count_turns(stmt), stmt
+    return (lanes / kernel.block[0] if is_warp_call(stmt) else lanes), first
 
 
 # --- chunks ---------------------------------------------------------------------------------------
@@ -291,6 +303,7 @@ def _largest_box(grid: Box, start: int, most: int) -> tuple[Box, Box]:
 class Frame:
     """How one statement sees the lanes: its axes in an order that suits the memory it writes.
 
+    Of a call of a warp, the warps are the lanes.
     `order` says which axis of the plan each dimension is; `shape` is one entry a dimension; `env`
     holds every lane variable as an array over them. `block` and `thread` are the place of each
     lane's block in the chunk and the number of its thread, x fastest.
@@ -303,9 +316,11 @@ class Frame:
         self.order = order or tuple(range(plan.rank))
         self.place = {axis: k for k, axis in enumerate(self.order)}
         sizes = [1] * plan.rank
+        # the first thread of a warp stands for all of it: they make a call together
+        self.alone = plan.along_x if stmt in plan.by_warps else frozenset()
         self.digits = (*plan.around[stmt], *plan.thread_digits)
         for digit in self.digits:
-            sizes[plan.at[digit]] = digit.size
+            sizes[plan.at[digit]] = self._count(digit)
         sizes[plan.vector] = width
         for axis, count in zip(plan.block_at, chunk.counts, strict=True):
             sizes[axis] = count
@@ -319,8 +334,11 @@ class Frame:
         """`values` as an array that runs along the plan's `axis`."""
         return along(self.place[axis], len(self.order), values)
 
+    def _count(self, digit: Digit) -> int:
+        return 1 if digit in self.alone else digit.size
+
     def _along_digit(self, digit: Digit, step: int) -> tuple[int, Any]:
-        return digit.size, self.along(self.plan.at[digit], np.arange(digit.size) * step)
+        return digit.size, self.along(self.plan.at[digit], np.arange(self._count(digit)) * step)
 
     def _lane_values(self) -> dict[Var, Any]:
         env: dict[Var, Any] = {}
