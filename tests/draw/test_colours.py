@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from colorsys import rgb_to_hls
 from collections.abc import Iterable, Sequence
+from colorsys import rgb_to_hls
 from itertools import combinations, pairwise
 from math import dist
 from pathlib import Path

@@ -98,6 +98,13 @@ ROLES: dict[str, Look] = {
     "ghost": Look(None, EDGE, 1.0, (2, 2), hatch=True),
     "new": Look(None, INK, 2.6),
     "asked": Look(None, INK, 2.2, (5, 3)),
+    # what a warp asks: served as it must be, served beyond need, fetched and not used
+    "served": Look(Mix("ink", 16), EDGE),
+    "beyond": Look(Mix("much", 40), EDGE),
+    "unused": Look(PAPER, EDGE),
+    "link": Look(None, EDGE),
+    "chosen": Look(Mix("who", 24), Mix("who"), 2.0),
+    "chosen-link": Look(None, Mix("who"), 2.0),
     "alarm": Look(Mix("fault", 16), Mix("fault"), 2.0),
     **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
     **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), Mix("ink", 60)) for k in range(HEATS)},

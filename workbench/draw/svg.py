@@ -104,6 +104,7 @@ def _about(of: Stands) -> tuple[str, str]:
         ("loops", _escaped(" ".join(of.loops))),
         ("statement", _escaped(of.statement)),
         ("iteration", _escaped(of.iteration)),
+        ("lanes", " ".join(map(str, of.lanes))),
     )
     title = f"<title>{_escaped(of.title)}</title>" if of.title else ""
     return "".join([f' data-{key}="{value}"' for key, value in about if value]), title

@@ -166,8 +166,8 @@ class _Counter:
     def turns(self, firsts: Any) -> dict[Var, Any]:
         """The number of each loop of blocks and turns, of the values of digits."""
         turns: dict[Var, Any] = {}
-        for digit, value in zip(self.order, firsts.T, strict=True):
-            turns[digit.var] = turns.get(digit.var, 0) + value * digit.stride
+        for digit, first in zip(self.order, firsts.T, strict=True):
+            turns[digit.var] = turns.get(digit.var, 0) + first * digit.stride
         return turns
 
     def kinds(self) -> _Kinds:

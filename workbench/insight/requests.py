@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from workbench.insight.accesses import Access, accesses, kind_of
+from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import SECTOR, sectors
 from workbench.insight.kinds import UnknownError, examples_of_requests
 from workbench.insight.page import Point
 from workbench.insight.spread import holding, value
 from workbench.insight.warps import IDLE, distinct, in_warps, lane_bytes, text_of, threads_of
 from workbench.insight.wavefronts import BANKS, WARP, WORD, lanes_together, wavefronts
-from workbench.ir import Kernel, Ramp, dtypes, once
+from workbench.ir import THREAD_AXES, Kernel, Ramp, dtypes, once
 
 WARPS, ELEMENT = "warp", "element"  # axes beside the loops: of a block, and of a strided vector
 
@@ -26,9 +27,9 @@ class Lanes:
     """One request: what each of the 32 lanes of a warp wants at once.
 
     `addresses` are bytes from the start of the buffer, None where a lane is idle; a lane moves
-    `bytes_per_lane`. `threads` are those of the lanes, None beyond the last of a block. `at` is
-    where the request is made, by the axes of its `Requests`. `cost` is sectors of 32 bytes (global
-    memory) or wavefronts (shared), `least` what the same bytes would take at best.
+    `bytes_per_lane`. `threads` are those of the lanes, None beyond the last of a block. `cost` is
+    sectors of 32 bytes (global memory) or wavefronts (shared), `least` what the same bytes would
+    take at best.
     """
 
     addresses: tuple[int | None, ...]
@@ -36,7 +37,6 @@ class Lanes:
     writes: bool
     block: Point
     threads: tuple[Point | None, ...]
-    at: Mapping[str, int]
     cost: int
     least: int
 
@@ -73,9 +73,24 @@ class Requests:
         """The access as it stands in the kernel."""
         return text_of(self.access)
 
-    def lanes(self, select: Mapping[str, int] | None = None) -> Lanes:
-        """The request at the values of the axes that `select` has, else where the worst is."""
-        at = {**self.worst, **{axis: n for axis, n in (select or {}).items() if axis in self.axes}}
+    def chosen(self, select: Selection) -> tuple[dict[str, int], int | None]:
+        """Where a selection of blocks, threads, warps and turns has a request, and its lane.
+
+        What it does not choose is where the worst is; no lane where it chooses no thread. Raises
+        ValueError for an axis or a value that there is not.
+        """
+        grid = dict(zip(THREAD_AXES, (*self.kernel.grid, *self.kernel.block), strict=True))
+        wanted = chosen_values({**grid, **self.axes}, select)
+        thread = [wanted.get(f"threadIdx.{axis}") for axis in "xyz"]
+        if thread == [None] * 3:
+            return {**self.worst, **{k: n for k, n in wanted.items() if k in self.axes}}, None
+        x, y, z = (number or 0 for number in thread)
+        wide, high, _ = self.kernel.block
+        wanted[WARPS], lane = divmod(x + wide * (y + high * z), WARP)
+        return {**self.worst, **{k: n for k, n in wanted.items() if k in self.axes}}, lane
+
+    def lanes(self, at: Mapping[str, int]) -> Lanes:
+        """The request that is made where its axes have the values `at`."""
         table, width = _row(self.kernel, self.access, at), lane_bytes(self.access)
         x, y, _ = self.kernel.block
         first = at.get(WARPS, 0) * WARP
@@ -88,7 +103,6 @@ class Requests:
             self.access.writes,
             tuple(at.get(f"blockIdx.{axis}", 0) for axis in "xyz"),
             (*threads, *[None] * (WARP - len(threads))),
-            at,
             int(cost[0]),
             int(least[0]),
         )
