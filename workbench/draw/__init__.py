@@ -4,8 +4,9 @@ from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
-from workbench.draw.pictures import PICTURES, Source, covered_of, picture_of
+from workbench.draw.pictures import PICTURES, Source, Steps, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
+from workbench.draw.requests import SCOPES, access_name
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
@@ -16,13 +17,16 @@ __all__ = [
     "PICTURES",
     "Form",
     "ROLES",
+    "SCOPES",
     "Path",
     "Picture",
     "Rect",
     "Scene",
     "Source",
     "Stands",
+    "Steps",
     "Words",
+    "access_name",
     "covered_of",
     "figure",
     "levels_of",
