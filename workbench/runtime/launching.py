@@ -59,7 +59,7 @@ def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
     at = at_sizes(built.func, built.kernels, built.target, arrays)
     arguments = check_arguments(at.func, arrays)
     if built.device.measures:
-        reply = _ask(built, _job(built, at, arguments), seconds)
+        reply = _ask(built, job_of(built, at, arguments), seconds)
         assert isinstance(reply, Ran)
         written = [argument for argument in arguments if argument.written]
         for argument, values in zip(written, reply.outputs, strict=True):
@@ -117,7 +117,7 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
         )
     if not report.measures:
         return _recorded(built, report)
-    reply = _ask(built, Time(_job(built, at, arguments), flush=flush), seconds)
+    reply = _ask(built, Time(job_of(built, at, arguments), flush=flush), seconds)
     assert isinstance(reply, Timed)
     return Timing(
         samples=reply.samples,
@@ -177,7 +177,7 @@ def ask(
     return reply
 
 
-def _job(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
+def job_of(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
     """The launches with every array numbered: the parameters, then buffers between kernels."""
     number = {buffer: k for k, buffer in enumerate(at.func.params)}
     scratch: list[tuple[int, str]] = []
