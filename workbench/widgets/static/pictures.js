@@ -18,7 +18,7 @@ const shrunk = new ResizeObserver((strips) => {
 export function pictureView(picture, label) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
-  const words = spoken(`${label}: ${picture.caption}`);
+  const words = spoken(`${label}: ${picture.full || picture.caption}`);
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
   strips.append(markup(picture.strips.join("")));
