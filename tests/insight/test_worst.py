@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from workbench import insight, script, target
-from workbench.ir import Kernel
+from workbench.ir import Kernel, PrimFunc
 from workbench.lower import lower
 
 GLOBAL = """
@@ -132,6 +133,33 @@ def test_the_worst_is_told_with_its_place():
     assert only.caption == "The only write of S takes 4 turns; without conflicts it would be 1."
     none = insight.conflicts([kernel(SHARED, {"threads": 4, "turns": 2, "cell": "i"})])
     assert none.caption == "No two lanes of a warp wait for one bank of shared memory."
+
+
+SIZED = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    C = T.match_buffer(c, (n,), "float32")
+    for i in range(n):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            C[vi] = A[vi]
+"""
+
+
+@pytest.mark.parametrize("size, all_of", [(32, (1, 4)), (40, (2, 5)), (61, (2, 8))])
+def test_a_program_for_any_size_is_counted_at_one(size: int, all_of: tuple[int, int]):
+    """Blocks of 32: the last has 8 or 29 lanes awake."""
+    func = script.parse(SIZED)
+    assert isinstance(func, PrimFunc)
+    sch = wb.Schedule(func.specialize({"n": size}))
+    block, thread = sch.split("i", factors=[None, 32])
+    sch.bind(block, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    read, write = insight.coalescing(wb.build(sch).kernels).requests
+    assert (read.requests, read.requests * read.sectors) == all_of
+    assert (write.requests, write.requests * write.sectors) == all_of
 
 
 def test_what_data_decide_is_left_out_and_named():
