@@ -27,7 +27,7 @@ from benchmarks.sanitize import cuda_tool
 from benchmarks.steps import Results, Step, steps
 from benchmarks.worse import worse
 from workbench import insight
-from workbench.insight.compiled import kernel_key
+from workbench.insight.recorded import kernel_key
 from workbench.runtime.gpu import CupyBackend, nvidia_smi
 from workbench.runtime.job import Failed, Run
 from workbench.runtime.launching import job_of

@@ -1,4 +1,4 @@
-"""compiled: what a compiler made of a kernel, as it was counted on a GPU."""
+"""recorded: what a GPU counted of kernels, once, kept as data and found by their text."""
 
 from __future__ import annotations
 
