@@ -29,7 +29,7 @@ def test_neighbours_meet_in_a_bank_and_strided_cells_do_not(
     neighbours: PrimFunc, strided: PrimFunc
 ):
     assert str(lesson.banks(neighbours, "Apad_shared")).splitlines() == [
-        "A warp's first read of Apad_shared, Apad_shared[rc_1 * 64 + n_2 * 8 + ax0]: 2 turns. "
+        "Each of 4,608 reads of Apad_shared, Apad_shared[rc_1 * 64 + n_2 * 8 + ax0]: 2 turns. "
         "Columns are banks, numbers in boxes the lanes that are served.",
         "turn 1 | 0: 0 8 16 24 | 8: 1 9 17 25 | 16: 2 10 18 26 | 24: 3 11 19 27",
         "turn 2 | 0: 4 12 20 28 | 8: 5 13 21 29 | 16: 6 14 22 30 | 24: 7 15 23 31",
@@ -51,7 +51,7 @@ def test_a_vector_of_16_bytes_is_served_a_quarter_of_a_warp_at_a_time(neighbours
         f"lanes {first}–{first + 7}, turn {turn}" for first in (0, 8, 16, 24) for turn in (1, 2)
     ]
     assert found.rows[0].served == {8 * lane + k: (lane,) for lane in range(4) for k in range(4)}
-    assert all(len(row.served) == 16 for row in found.rows) and found.use.degree == 2
+    assert all(len(row.served) == 16 for row in found.rows) and found.use.least == 4
 
 
 VECTORS = """

@@ -17,8 +17,8 @@ from workbench.draw.scene import (
     standing,
     width_of,
 )
-from workbench.insight.coalescing import SECTOR
 from workbench.insight.requests import Lanes, Requests
+from workbench.insight.sectors import SECTOR
 from workbench.insight.served import Sector, sectors_of
 from workbench.insight.wavefronts import WARP
 

@@ -26,7 +26,7 @@ import numpy as np
 from workbench.arith import reads_memory
 from workbench.emulate.kernels.affine import Digit, Digits, Form
 from workbench.insight.accesses import Access
-from workbench.insight.coalescing import SECTOR
+from workbench.insight.sectors import SECTOR
 from workbench.insight.spread import value
 from workbench.insight.warps import IDLE, in_warps, threads_of
 from workbench.insight.wavefronts import WARP, WORD
@@ -193,7 +193,7 @@ class _Counter:
             places.reshape(-1, self.many),
             ((a.shifts[:, None] + b.shifts) % self.period).reshape(-1),
             (a.times[:, None] * b.times).reshape(-1),
-            (a.firsts[:, None] + b.firsts).reshape(-1, len(self.order)),
+            (a.firsts[:, None] + b.firsts).reshape(len(a.times) * len(b.times), len(self.order)),
         ).merged()
 
     def _part(self, digits: frozenset[Digit], conditions: list[Expr], rest: bool) -> _Kinds:

@@ -11,9 +11,9 @@ import numpy as np
 
 from workbench.insight.accesses import Access, accesses, kind_of
 from workbench.insight.chosen_values import Selection, chosen_values
-from workbench.insight.coalescing import SECTOR, sectors
 from workbench.insight.kinds import UnknownError, examples_of_requests
 from workbench.insight.page import Point
+from workbench.insight.sectors import SECTOR, sectors
 from workbench.insight.spread import holding, value
 from workbench.insight.warps import IDLE, distinct, in_warps, lane_bytes, text_of, threads_of
 from workbench.insight.wavefronts import BANKS, WARP, WORD, lanes_together, wavefronts
@@ -46,8 +46,9 @@ class Requests:
     """All requests that an access of a kernel makes.
 
     `axes` says how many values each axis has that numbers them, in the order of time: blocks,
-    warps, turns of loops. `worst` is where a request takes most, which `worst_cost` is; `alike` of
-    all `count` take as much. `excess` is what all take beyond the least.
+    warps, turns of loops. `worst` is where a request takes most beyond need, `worst_cost` what it
+    takes; `alike` of all `count` take as much. `cost` and `least` are what all take, and would at
+    best, `wanted` the bytes that they ask for, each once a request.
     """
 
     kernel: Kernel
@@ -57,7 +58,25 @@ class Requests:
     worst_cost: int
     alike: int
     count: int
-    excess: int
+    cost: int
+    least: int
+    wanted: int
+
+    @property
+    def excess(self) -> int:
+        """What all take beyond the least."""
+        return self.cost - self.least
+
+    @property
+    def which(self) -> str:
+        """The worst request, in words: "Each of 64 reads of A", "A read of A at warp 1"."""
+        if self.alike == self.count > 1:
+            return f"Each of {self.count:,} {self.kind}s of {self.buffer}"
+        if self.count == 1:
+            return f"The only {self.kind} of {self.buffer}"
+        at = ", ".join(f"{axis} = {n:,}" for axis, n in self.worst.items())
+        of = f"one of {self.alike:,} alike of {self.count:,}"
+        return f"The worst {self.kind} of {self.buffer} (at {at}; {of})"
 
     @property
     def buffer(self) -> str:
@@ -156,7 +175,9 @@ def _requests(kernel: Kernel, access: Access) -> Requests | str | None:
         int(cost[worst]),
         int(asked.times[cost == cost[worst]].sum()),
         int(asked.times.sum()),
-        int(((cost - least) * asked.times).sum()),
+        int((cost * asked.times).sum()),
+        int((least * asked.times).sum()),
+        int((distinct(asked.table) * lane_bytes(access) * asked.times).sum()),
     )
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.insight.coalescing import SECTOR
 from workbench.insight.requests import Lanes
+from workbench.insight.sectors import SECTOR
 from workbench.insight.warps import IDLE
 from workbench.insight.wavefronts import BANKS, WORD, lanes_together
 

@@ -33,7 +33,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Banks:
-    """The first request of the first warp for one access to shared memory, turn by turn.
+    """The worst request of all warps for one access to shared memory, turn by turn.
 
     In a notebook a picture, printed a text.
     """
@@ -44,7 +44,7 @@ class Banks:
     @property
     def caption(self) -> str:
         """What is asked, and how many turns it takes."""
-        asked = f"A warp's first {self.use.access} of {self.use.buffer}, {self.use.text}"
+        asked = f"{self.use.which}, {self.use.text}"
         turns = count_text(len(self.rows), "turn")
         return f"{asked}: {turns}. Columns are banks, numbers in boxes the lanes that are served."
 
@@ -86,12 +86,12 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
 
 
 def turns_of(func: PrimFunc, buffer: str) -> int:
-    """The most turns that a warp's read of `buffer`, in shared memory, takes."""
+    """The turns that the worst read of `buffer`, in shared memory, takes."""
     return max(use.wavefronts for use in _uses(func, buffer, "read"))
 
 
 def sectors_of(func: PrimFunc, buffer: str) -> int:
-    """The sectors that a warp's load of `buffer`, in global memory, touches, on average."""
+    """The sectors that a load of `buffer`, in global memory, touches, on average of all warps."""
     requests = insight.coalescing(kernels(func)).requests
     return round(max(r.sectors for r in requests if (r.buffer, r.access) == (buffer, "read")))
 
