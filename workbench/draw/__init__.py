@@ -1,5 +1,6 @@
 """Plain data to pictures: scenes of shapes, written as SVG and HTML or as matplotlib figures."""
 
+from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
@@ -27,6 +28,7 @@ __all__ = [
     "Steps",
     "Words",
     "access_name",
+    "banks_scene",
     "covered_of",
     "figure",
     "levels_of",
