@@ -5,7 +5,7 @@ from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
-from workbench.draw.pictures import PICTURES, Source, Steps, covered_of, picture_of
+from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.requests import SCOPES, access_name
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
@@ -17,6 +17,7 @@ __all__ = [
     "LEVELS",
     "PICTURES",
     "Form",
+    "GPU",
     "ROLES",
     "SCOPES",
     "Path",

@@ -23,7 +23,7 @@ from workbench.insight.wavefronts import BANKS
 
 WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands left of the banks
 HEAD, LINE = 18.0, 13.0  # px of the numbers of the banks; of a line of words
-APART = 3.0  # px between wavefronts
+APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank
 MARKED = (0, 8, 16, 24, 31)  # banks that are told by number
 
 
@@ -113,7 +113,7 @@ def _row(
         left, wide = x(start), count * each
         drawn: list[Shape] = [Rect(left + 0.5, y + 0.5, wide - 1, high - 1, role)]
         top = y + (high - LINE * len(label)) / 2 - 3
-        inside = all(width_of(line) <= wide for line in label)
+        inside = all(width_of(line) <= wide + AIR for line in label)
         spot, anchor = (left + wide / 2, "middle") if inside else (left + wide + 3, "start")
         drawn += [
             Words(line, spot, top + LINE * (k + 1), "words" if inside else "on", anchor)

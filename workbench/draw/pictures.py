@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from workbench import insight
+from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
-from workbench.diag import Fail
+from workbench.diag import Fail, Refusal
 from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
@@ -139,8 +140,16 @@ class Source:
         return insight.pipelines(func, lowered)
 
     def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
-        """The kernels of the program. Raises Fail where there are none."""
-        return lower(open_blocks(func), get("cuda")).kernels
+        """The kernels of the program on `GPU`. Raises Fail where there is no valid one."""
+        opened, gpu = open_blocks(func), get(GPU)
+        try:
+            for finding in check_program(opened, gpu):
+                if finding.kind == "error":
+                    raise finding.as_refusal()
+            return lower(opened, gpu).kernels
+        except Refusal as refusal:
+            found = f"Can't draw what kernels cost: {refusal.headline}"
+            raise Fail(found, detail=refusal.detail, hint=refusal.hint) from None
 
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         """What its warps ask of memory of that scope, and the accesses of which that is unknown."""

@@ -87,9 +87,7 @@ def _ruler(requests: Requests, sectors: Sequence[Sector], places: Places) -> Ite
         x, wide = places[sector.number]
         used = sum(end - start for start, end in sector.wanted)
         start = sector.number * SECTOR
-        title = (
-            f"bytes {start:,} to {start + SECTOR - 1:,} of {requests.buffer}: {used} of 32 wanted"
-        )
+        title = f"bytes {start:,} to {start + SECTOR - 1:,} of {requests.buffer}: {used} wanted"
         drawn: list[Shape] = [Rect(x, RULER, wide, HIGH, "unused")]
         drawn += [
             Rect(x + a * wide / SECTOR, RULER, max((b - a) * wide / SECTOR, LEAST), HIGH, "used")

@@ -349,7 +349,7 @@ class _Kept(draw.Source):
         return tiles_of(func, dict(select))
 
     def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
-        return build(func).kernels
+        return build(func, draw.GPU).kernels
 
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         return memo(func, f"requests {scope}", lambda: draw.Source.requests(self, func, scope))
