@@ -26,7 +26,7 @@ from workbench.draw.colours import (
 DRAW = Path(__file__).parents[2] / "workbench" / "draw"
 STATIC = Path(__file__).parents[2] / "workbench" / "widgets" / "static"
 FILLED = [role for role, look in ROLES.items() if look.fill]
-BEHIND_NO_WORDS = {"head"}  # small marks in the colour of words
+BEHIND_NO_WORDS = {"head", "used"}  # small marks in the colour of words
 
 
 def parts(colour: str) -> tuple[float, float, float]:

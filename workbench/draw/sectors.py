@@ -121,7 +121,7 @@ def _lane(
     line = ((x + TICK / 2, LANES + TICK), ((left + right) / 2, RULER))
     drawn: list[Shape] = [
         Rect(x, LANES, TICK, TICK, "chosen" if chosen else "served"),
-        path("chosen-link" if chosen else "link", line),
+        path("chosen-joined" if chosen else "joined", line),
     ]
     if chosen:
         drawn.append(Rect(left, RULER, right - left, HIGH, "chosen"))

@@ -17,7 +17,7 @@ from workbench.widgets.page.costs import count
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.history import said, tree
 from workbench.widgets.page.page import page
-from workbench.widgets.page.view import View
+from workbench.widgets.page.view import MACHINE_PANES, View
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "code")
 
@@ -39,7 +39,7 @@ def test_a_page_is_plain_data():
     made = None
     for name in PROGRAM:
         made = page(sch, View(program=name), desk, made)
-    for name in ("who", "memory", "tiles", "pipeline"):
+    for name in MACHINE_PANES:
         made = page(sch, View(machine=name), desk, made)
     assert json.loads(json.dumps(made)) == made
 

@@ -354,7 +354,7 @@ class _Kept(draw.Source):
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         return memo(func, f"requests {scope}", lambda: draw.Source.requests(self, func, scope))
 
-    def roofline(self, func: PrimFunc) -> Roofline | None:
+    def roofline(self, func: PrimFunc) -> Roofline:
         return memo(func, "roofline", lambda: draw.Source.roofline(self, func))
 
 

@@ -78,7 +78,7 @@ export class Lab {
 
   /** The access whose requests a pane shows: the one that is chosen, else that with the worst. */
   request(pane) {
-    const found = this.page.requests[pane] ?? [];
+    const found = this.page.requests?.[pane] ?? [];
     return found.find(({ name }) => name === this.view.access) ?? found.find(({ first }) => first);
   }
 
