@@ -24,6 +24,7 @@ import numpy as np
 import workbench as wb
 from benchmarks import (
     any_size,
+    choices,
     isolation,
     large_convolutions,
     large_matmuls,
@@ -127,6 +128,7 @@ def report(results: Results) -> str:
         "row sum",
         "any size",
         "any size, time",
+        "choices",
         "errors",
         "seconds",
     )
@@ -168,6 +170,7 @@ def main(*asked: str) -> int:
         "row sum": shared_sums.time_large,
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
+        "choices": choices.compare,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
         "cuBLAS": lambda: large_matmuls.cublas(runs),
