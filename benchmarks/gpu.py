@@ -2,8 +2,9 @@
 
 Runs the lessons' histories at every step that builds, compares with the emulator and with the
 program's meaning, times them beside the vendor's kernels, TVM's text and the roof, lets kernels
-fail on purpose, and checks all of them with compute-sanitizer. Writes to OUT: recorded.json (for
-workbench/runtime/recorded/), results.json (for benchmarks/results/), report.txt.
+fail on purpose, checks all of them with compute-sanitizer, and reads the GPU's counters. Writes to
+OUT: recorded.json (for workbench/runtime/recorded/), results.json (for benchmarks/results/),
+counters.json, ncu.csv, report.txt.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import workbench as wb
 from benchmarks import (
     any_size,
     choices,
+    counters,
     isolation,
     large_convolutions,
     large_matmuls,
@@ -119,6 +121,7 @@ def report(results: Results) -> str:
         "asynchronous copies",
         "convolution beside TVM",
         "cuDNN",
+        "counters",
         "card",
         "faults",
         "full",
@@ -182,6 +185,7 @@ def main(*asked: str) -> int:
         "convolution": lambda: large_convolutions.run_convolutions(results, runs),
         "convolution beside TVM": large_convolutions.beside_tvm,
         "cuDNN": lambda: large_convolutions.cudnn(runs),
+        "counters": lambda: write_counters(out, device.which),
     }
     seconds = results["seconds"] = {}
     for name in asked or parts:
@@ -197,6 +201,14 @@ def main(*asked: str) -> int:
         write(out, device.which, results, runs)
     print(report(results))
     return 1 if results["errors"] else 0
+
+
+def write_counters(out: Path, device: str) -> Results:
+    """Counters of all kernels, in a file of their own; how many are in it."""
+    found = {"device": device, "date": date.today().isoformat()}
+    found |= counters.counters(out / "ncu.csv")
+    (out / "counters.json").write_text(json.dumps(found, indent=1) + "\n")
+    return {"kernels": len(found["kernels"]), "left out": found["left out"]}
 
 
 def write(out: Path, device: str, results: Results, runs: list[recorded.Run]) -> None:

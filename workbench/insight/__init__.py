@@ -1,6 +1,7 @@
 """What a program costs and who does what: pure functions of it, giving plain data to draw."""
 
 from workbench.insight.ahead import Ahead, ahead
+from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
@@ -13,12 +14,13 @@ from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
 from workbench.insight.pipelines import Pipelines, pipelines
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
+from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled
+from workbench.insight.served import Sector, Wavefront, sectors_of, wavefronts_of
 from workbench.insight.tiles import (
     Axis,
     Digit,
-    Selection,
     Tile,
     Tiles,
     Touch,
@@ -49,6 +51,7 @@ __all__ = [
     "Issued",
     "KIND_WORDS",
     "Kind",
+    "Lanes",
     "Level",
     "Limit",
     "Memory",
@@ -60,11 +63,13 @@ __all__ = [
     "Redundancy",
     "Region",
     "Request",
+    "Requests",
     "Reuse",
     "Row",
     "Roofline",
     "Run",
     "SIDES",
+    "Sector",
     "Selection",
     "Table",
     "Tile",
@@ -75,9 +80,11 @@ __all__ = [
     "Use",
     "Values",
     "Wait",
+    "Wavefront",
     "Who",
     "ahead",
     "axes",
+    "chosen_values",
     "coalescing",
     "conflicts",
     "counts",
@@ -89,10 +96,14 @@ __all__ = [
     "occupancy",
     "pipelines",
     "redundancy",
+    "requests_of",
     "roofline",
     "sampled",
+    "sectors_of",
     "tiles",
     "times_text",
     "turns",
+    "wavefronts_of",
     "who",
+    "worst_of",
 ]

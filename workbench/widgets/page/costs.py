@@ -28,12 +28,15 @@ COSTS = (
     "shuffles a thread",
 )
 IDLE = "idle threads"
-TURNS = "turns a shared read"  # the most that a warp's read takes
+TURNS = "turns a shared read"  # of the worst
 SLOW = (IDLE, TURNS)  # counted only where they are asked for: threads or lanes one by one
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
 EXACT = "Counts are exact, from the kernels."
-MODELLED = f"{EXACT} Turns are modelled: 32 banks, each of which serves 4 bytes at a time."
+MODELLED = (
+    f"{EXACT} Turns are modelled, of the worst read of all warps: 32 banks, each of which serves "
+    "4 bytes at a time."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,9 @@ def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]
 
     def slow(name: str) -> Cost:
         kernels = build(func).kernels
-        number = insight.idle_threads(kernels) if name == IDLE else _turns(kernels)
+        if name == TURNS:
+            return _turns(kernels)
+        number = insight.idle_threads(kernels)
         return Cost(f"{number:,}", number)
 
     costs = memo(func, "costs", make)
@@ -97,9 +102,10 @@ def _slow(names: Sequence[str] | None) -> list[str]:
     return [name for name in SLOW if name in (names or ())]
 
 
-def _turns(kernels: Sequence[Kernel]) -> int:
-    uses = insight.conflicts(kernels).uses
-    return max((use.wavefronts for use in uses if use.access == "read"), default=0)
+def _turns(kernels: Sequence[Kernel]) -> Cost:
+    found = insight.conflicts(kernels)
+    number = max((use.wavefronts for use in found.uses if use.access == "read"), default=0)
+    return Cost(f"{number:,} or more" if found.left_out else f"{number:,}", number)
 
 
 def _is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
