@@ -13,6 +13,7 @@ from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
 from workbench.insight.pipelines import Pipelines, pipelines
+from workbench.insight.recorded import Counted, counted
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
 from workbench.insight.roofline import Roofline, roofline
@@ -29,6 +30,7 @@ from workbench.insight.tiles import (
     tiles,
     times_text,
 )
+from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
 
@@ -42,6 +44,7 @@ __all__ = [
     "Cell",
     "Coalescing",
     "Conflicts",
+    "Counted",
     "Counts",
     "Digit",
     "Flight",
@@ -74,6 +77,8 @@ __all__ = [
     "Table",
     "Tile",
     "Tiles",
+    "Total",
+    "Totals",
     "Touch",
     "Traffic",
     "Turns",
@@ -87,6 +92,7 @@ __all__ = [
     "chosen_values",
     "coalescing",
     "conflicts",
+    "counted",
     "counts",
     "idle_threads",
     "issued",
@@ -102,6 +108,7 @@ __all__ = [
     "sectors_of",
     "tiles",
     "times_text",
+    "totals",
     "turns",
     "wavefronts_of",
     "who",
