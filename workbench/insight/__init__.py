@@ -8,6 +8,7 @@ from workbench.insight.idle import idle_threads
 from workbench.insight.issued import Asked, Issued, issued
 from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
+from workbench.insight.modelled import Modelled, Part, Term, modelled
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
@@ -52,7 +53,9 @@ __all__ = [
     "Level",
     "Limit",
     "Memory",
+    "Modelled",
     "Moment",
+    "Part",
     "Occupancy",
     "Pipelined",
     "Pipelines",
@@ -67,6 +70,7 @@ __all__ = [
     "SIDES",
     "Selection",
     "Table",
+    "Term",
     "Tile",
     "Tiles",
     "Touch",
@@ -86,6 +90,7 @@ __all__ = [
     "loops_of",
     "lowered_of",
     "memory",
+    "modelled",
     "occupancy",
     "pipelines",
     "redundancy",
