@@ -27,6 +27,8 @@ from benchmarks import (
     isolation,
     large_convolutions,
     large_matmuls,
+    modelled,
+    rates,
     sanitize,
     shared_sums,
     vendor,
@@ -179,6 +181,8 @@ def main(*asked: str) -> int:
         "convolution": lambda: large_convolutions.run_convolutions(results, runs),
         "convolution beside TVM": large_convolutions.beside_tvm,
         "cuDNN": lambda: large_convolutions.cudnn(runs),
+        "rates": rates.measure,
+        "modelled": modelled.measure,
     }
     seconds = results["seconds"] = {}
     for name in asked or parts:
