@@ -119,12 +119,12 @@ def test_a_warp_waits_for_what_it_loads_and_at_barriers():
 @T.prim_func
 def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     A_shared = T.alloc_buffer((32,), scope="shared")
-    for i in T.thread_binding(32, thread="threadIdx.x"):
-        for k in range(1):
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for i in T.thread_binding(32, thread="threadIdx.x"):
             with T.block("A_shared"):
                 v = T.axis.spatial(32, i)
                 A_shared[v] = A[v]
-        for k in range(1):
+        for i in T.thread_binding(32, thread="threadIdx.x"):
             with T.block("B"):
                 v = T.axis.spatial(32, i)
                 B[31 - v] = A_shared[31 - v]
