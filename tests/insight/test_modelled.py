@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from benchmarks.histories import window_sum
 from benchmarks.matmuls import SCHEDULES, matmul
 from workbench import insight, target
 from workbench.insight.chain import BARRIER, chain
@@ -163,3 +164,26 @@ def test_registers_that_a_compiler_tells_are_taken():
     kernel = copy(2**12, 256, 1)
     few, many = (insight.modelled([kernel], H200, registers=n) for n in (16, 255))
     assert term(few, "latency").us < term(many, "latency").us
+
+
+def test_what_neighbouring_turns_load_again_is_loaded_once():
+    """Four windows of three cells in a run touch six cells of A, not twelve."""
+    sch = wb.Schedule(window_sum(1024))
+    outer, thread, turn = sch.split("i", factors=[None, 32, 4])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    sch.unroll(turn)
+    (kernel,) = wb.build(sch).kernels
+    assert demanded(kernel)["A", "issue"] == pytest.approx(8 * 6)
+
+
+def test_what_a_condition_computes_is_no_work():
+    (kernel,) = built("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(32, i)
+            B[v] = T.if_then_else(v * 3 + 1 < 40, A[v], T.float32(0)) + T.float32(1)
+""")
+    assert demanded(kernel)["B", "arithmetic"] == 1

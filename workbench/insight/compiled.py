@@ -9,12 +9,12 @@ they are surely aligned; pointers into global memory are not known to be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
 from workbench.check.kernels import extent_of
-from workbench.emulate.kernels.affine import Digits
+from workbench.emulate.kernels.affine import Digits, Form
 from workbench.insight.accesses import Access, Loop
 from workbench.insight.spread import width
 from workbench.ir import (
@@ -70,6 +70,40 @@ class Compiled:
         alone = access.writes or access.buffer.scope != "shared" or width(access) > 1
         return fewer if alone else self._merged(fewer)
 
+    def shares(self, loads: Iterable[Access]) -> dict[Access, float]:
+        """What part of the turns of each of `loads` is made: the rest finds what another loaded.
+
+        Loads of one array that differ by a number meet in turns that are written out.
+        """
+        alike: dict[object, list[Access]] = {}
+        for load in loads:
+            if not load.guards and width(load) == 1:
+                alike.setdefault((load.buffer, *(loop.var for loop in load.loops)), []).append(load)
+        shares: dict[Access, float] = {}
+        for group in alike.values():
+            digits = Digits({loop.var: loop.extent for loop in group[0].loops}, {})
+            digits.cut_for(load.indices[0] for load in group)
+            forms = {load: digits.form(load.indices[0]) for load in group}
+            by_terms: dict[object, list[Access]] = {}
+            for load, form in forms.items():
+                key = frozenset(form.terms.items()) if not form.rest else load
+                by_terms.setdefault(key, []).append(load)
+            for same in by_terms.values():
+                starts = {forms[load].const for load in same}
+                share = self._share(same[0], starts, forms[same[0]], digits) / len(same)
+                shares |= dict.fromkeys(same, share)
+        return shares
+
+    def _share(self, load: Access, starts: set[int], form: Form, digits: Digits) -> float:
+        """How many cells a load and those beside it touch, over the turns that are written out."""
+        cells, turns = starts, 1
+        for loop in load.loops:
+            times, own = self.together.get(loop.var, 1), digits.of[loop.var]
+            if times > 1 and len(own) == 1 and turns * times <= WRITTEN:
+                steps = [form.terms.get(own[0], 0) * turn for turn in range(times)]
+                cells, turns = {cell + step for cell in cells for step in steps}, turns * times
+        return len(cells) / turns
+
     def _merged(self, load: Access) -> Access:
         """`load` of several elements at once, where turns that are written out lie side by side."""
         most = VECTOR // dtypes.itemsize(load.buffer.type)
@@ -118,14 +152,17 @@ def instructions(stmt: Stmt) -> int:
             loads = sum(_in_memory(node) for node in walk(stmt.value))
             (index,) = stmt.indices
             lanes = index.lanes if isinstance(index, Ramp) else 1
-            copies = loads and stmt.buffer.scope == "local"
-            return operations(stmt.value) * lanes + loads + (not copies)
+            stores = stmt.buffer.scope != "local"
+            return max(1, operations(stmt.value) * lanes + loads + stores)
     return sum(instructions(child) for child in children(stmt) if isinstance(child, Stmt))
 
 
 def operations(expr: Expr) -> int:
-    """Instructions for the operations on values in `expr`, of each lane of a vector."""
-    if isinstance(expr, BufferLoad):
+    """Instructions for the operations on values in `expr`, of each lane of a vector.
+
+    What indices and conditions do is left out.
+    """
+    if isinstance(expr, BufferLoad) or expr.dtype == "bool":
         return 0
     inside = sum(operations(child) for child in children(expr) if isinstance(child, Expr))
     if isinstance(expr, BinOp) and expr.op in ARITHMETIC | BITWISE:

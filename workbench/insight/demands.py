@@ -57,9 +57,15 @@ def demands(kernel: Kernel) -> tuple[Demand, ...]:
     made = compiled(kernel)
     found: list[Demand] = []
     loaded: dict[Access, float] = {}
-    for access in accesses(kernel):
+    every = accesses(kernel)
+    of_memory = [a for a in every if a.buffer.scope in ("global", "shared")]
+    stored = {access.buffer for access in of_memory if access.writes}
+    kept = [a for a in of_memory if a.buffer.scope == "shared" or a.buffer not in stored]
+    shares = made.shares(access for access in kept if not access.writes)
+    for access in every:
         if access.buffer.scope in ("global", "shared"):
-            found += _of_memory(kernel, access, made.issued(access), loaded)
+            share = shares.get(access, 1.0)
+            found += _of_memory(kernel, access, made.issued(access), share, loaded)
         if access.writes:
             found += _of_arithmetic(kernel, access)
     return (*found, *_from_l2(kernel, loaded))
@@ -75,9 +81,9 @@ def statement_of(access: Access) -> str:
 
 
 def _of_memory(
-    kernel: Kernel, access: Access, issued: Access, loaded: dict[Access, float]
+    kernel: Kernel, access: Access, issued: Access, share: float, loaded: dict[Access, float]
 ) -> Iterator[Demand]:
-    """The requests of an access, as it is `issued`.
+    """The requests of an access, as it is `issued`, in that `share` of its turns.
 
     In `loaded` go the bytes of all sectors that a load asks for.
     """
@@ -85,6 +91,7 @@ def _of_memory(
         table, times = kinds_of_requests(kernel, issued)
     except UnknownError:
         raise UncountedError(text_of(access)) from None
+    times = times * share
     each, scope = lane_bytes(issued), access.buffer.scope
     requests = float(times.sum())
     yield Demand("issue", access, requests, requests)
