@@ -6,9 +6,10 @@ from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.idle import idle_threads
 from workbench.insight.issued import Asked, Issued, issued
+from workbench.insight.launched import Part, Term
 from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
-from workbench.insight.modelled import Modelled, Part, Term, modelled
+from workbench.insight.modelled import Modelled, modelled
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait

@@ -4,49 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
-from typing import Literal, NamedTuple, TypeAlias
 
-from workbench.diag import Fail, count_text
-from workbench.insight.accesses import Access, accesses
-from workbench.insight.chain import chain
-from workbench.insight.coalescing import SECTOR
-from workbench.insight.compiled import compiled
-from workbench.insight.demands import UncountedError, bytes_of, demands, statement_of
-from workbench.insight.occupancy import occupancy
+from workbench.diag import Fail
+from workbench.insight.demands import UncountedError
+from workbench.insight.launched import Term, launch, rates_of, us_text
 from workbench.insight.page import Kind, Table
-from workbench.insight.wavefronts import WARP
-from workbench.ir import Kernel, Node
-from workbench.lower.keep_values import keep_values
+from workbench.ir import Kernel
 from workbench.target import Target
-
-Resource: TypeAlias = Literal[
-    "launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency"
-]
-L2_PORT = 64  # bytes a clock that a multiprocessor has from L2 at most (NVIDIA A100 whitepaper)
-UNHIDDEN = 0.2  # of the time of what is not the longest, that is not behind it
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one statement, as it stands in the kernel, has of a term, and for which buffer."""
-
-    statement: str
-    buffer: str
-    us: float
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """How long, in microseconds, one resource is busy with all that is asked of it.
-
-    `parts` are sorted, the longest first; there are none where no statement makes the difference.
-    """
-
-    resource: Resource
-    us: float
-    words: str
-    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +39,19 @@ def modelled(
     `registers` are those of a thread as a compiler tells them; else they are estimated. There is
     no time where data or sizes say what is touched, or `target` has no data sheet.
     """
-    rates = _rates(target)
+    rates = rates_of(target)
     if rates is None:
         return _unknown(target, f"nobody knows how fast {target.title} is")
     try:
-        runs = [_Run(keep_values(kernel), target, rates, registers) for kernel in kernels]
+        launches = [launch(kernel, target, rates, registers) for kernel in kernels]
     except UncountedError as error:
         return _unknown(target, f"data say where {error} is, or there is too much to look at")
     except Fail as fail:
         return _unknown(target, fail.headline)
-    terms = sorted(_together(run.terms for run in runs), key=lambda term: -term.us)
-    us = sum(run.us for run in runs)
+    terms = sorted(_together(one.terms for one in launches), key=lambda term: -term.us)
+    us = sum(one.us for one in launches)
     rows = tuple((term.resource, round(term.us, 3), term.words) for term in terms)
-    caption = f"{_us_text(us)} on {target.title}, modelled: {terms[0].words}."
+    caption = f"{us_text(us)} on {target.title}, modelled: {terms[0].words}."
     return Modelled(
         target.name,
         us,
@@ -109,160 +73,3 @@ def _together(runs: Iterable[Sequence[Term]]) -> Iterator[Term]:
         longest = max(same, key=lambda term: term.us)
         parts = sorted((p for term in same for p in term.parts), key=lambda part: -part.us)
         yield replace(longest, us=sum(term.us for term in same), parts=tuple(parts))
-
-
-class _Rates(NamedTuple):
-    """What a target does at most in a second (`sms` and the bytes of `cache`: at all)."""
-
-    sms: int
-    clock: float
-    schedulers: float  # instructions of warps that a multiprocessor issues in a clock
-    operations: float  # and those of them that compute
-    l2: float
-    device: float
-    cache: int
-    launch: float  # seconds of a launch, and of each block
-    block: float
-    shared_wait: float  # clocks to a value in shared memory, in L1, in L2, and beyond
-    l1_wait: float
-    l2_wait: float
-    device_wait: float
-
-
-def _rates(target: Target) -> _Rates | None:
-    """The rates of `target`; None where one of them is not known."""
-    sms, clock, peak = target.sm_count, target.clock_hz, target.peak_flops
-    if not sms or not clock or not peak:
-        return None
-    found = (
-        target.registers_parts,
-        peak / (2 * WARP * clock * sms),
-        target.l2_bandwidth,
-        target.bandwidth,
-        target.l2_bytes,
-        target.launch_seconds,
-        target.block_seconds,
-        target.shared_latency,
-        target.l1_latency,
-        target.l2_latency,
-        target.device_latency,
-    )
-    known = [rate for rate in found if rate is not None]
-    return _Rates(sms, clock, *known) if len(known) == len(found) else None  # type: ignore[arg-type]
-
-
-class _Run:
-    """One launch of a kernel on a target."""
-
-    def __init__(
-        self, kernel: Kernel, target: Target, rates: _Rates, registers: int | None
-    ) -> None:
-        self.kernel, self.rates = kernel, rates
-        self.blocks = prod(kernel.grid)
-        self.asked = demands(kernel)
-        arrays = {a.buffer: None for a in accesses(kernel) if a.buffer.scope == "global"}
-        self.bytes = sum(map(bytes_of, arrays))
-        needed = min(compiled(kernel).registers, target.max_registers_per_thread or 1)
-        full = occupancy(kernel, target, registers or needed)
-        assert full is not None  # of a target whose rates are known
-        self.occupancy = full
-        on = f"on each of {min(self.blocks, rates.sms)} multiprocessors"
-        self.terms = (
-            self._launch(),
-            self._of_sm("issue", rates.schedulers, f"instructions of warps, {{}} a clock {on}"),
-            self._of_sm("arithmetic", rates.operations, f"operations of warps, {{}} a clock {on}"),
-            self._of_sm("L1", 1, f"turns of the L1 cache, {{}} a clock {on}"),
-            self._of_sm("shared", 1, f"turns of shared memory, {{}} a clock {on}"),
-            self._l2(),
-            self._device(),
-            self._latency(),
-        )
-
-    @property
-    def us(self) -> float:
-        """The time of the launch: the longest term, and what of the others is not behind it."""
-        each = sorted((term.us for term in self.terms), reverse=True)
-        return self.rates.launch * 1e6 + each[0] + UNHIDDEN * sum(each[1:])
-
-    def _launch(self) -> Term:
-        us = (self.rates.launch + self.blocks * self.rates.block) * 1e6
-        return Term("launch", us, f"{count_text(self.blocks, 'block')} start in {_us_text(us)}")
-
-    def _of_sm(self, resource: Resource, each_clock: float, words: str) -> Term:
-        """A part of each multiprocessor, which the one with the most blocks needs longest."""
-        most = -(-self.blocks // self.rates.sms)
-        us = 1e6 * most / self.blocks / each_clock / self.rates.clock
-        return self._shared_out(resource, us, words.format(f"{each_clock:.3g}"))
-
-    def _l2(self) -> Term:
-        rates = self.rates
-        speed = min(rates.l2, min(self.blocks, rates.sms) * L2_PORT * rates.clock)
-        words = f"bytes to and from L2 at {speed / 1e12:.3g} TB/s"
-        return self._shared_out("L2", 1e6 / speed, words)
-
-    def _shared_out(self, resource: Resource, us: float, words: str) -> Term:
-        """The term of a resource that takes so many `us` for each of what is asked of it."""
-        mine = [demand for demand in self.asked if demand.resource == resource]
-        parts = _parts((d.access, d.amount * us) for d in mine)
-        amount = sum(d.amount for d in mine)
-        return Term(resource, amount * us, f"{_count(amount)} {words}", parts)
-
-    def _device(self) -> Term:
-        if self.bytes <= self.rates.cache:
-            return Term("device", 0.0, f"all {_count(self.bytes)} bytes stay in L2 from run to run")
-        speed = self.rates.device
-        words = f"{_count(self.bytes)} bytes, each once, at {speed / 1e12:.3g} TB/s"
-        return Term("device", self.bytes / speed * 1e6, words)
-
-    def _latency(self) -> Term:
-        """What a warp waits for by itself, as often as blocks come one after the other."""
-        rates = self.rates
-        alone = chain(self.kernel, self._latencies())
-        room = max(self.occupancy.room[1], 1)
-        waves = -(-self.blocks // (room * rates.sms))
-        us = waves * alone / rates.clock * 1e6
-        full = f"{self.occupancy.fraction[1]:.0%} of the warps that there is room for"
-        times = f", {waves} times one after the other" if waves > 1 else ""
-        words = f"a warp alone takes {_us_text(us / waves)}{times}; there are {full}"
-        return Term("latency", us, words)
-
-    def _latencies(self) -> dict[Node, float]:
-        """The clocks from each load of memory to its value, on average."""
-        rates, found = self.rates, dict[Node, float]()
-        far = rates.device_wait if self.bytes > rates.cache else rates.l2_wait
-        amounts: dict[tuple[Access, str], float] = {}
-        for demand in self.asked:
-            key = demand.access, demand.resource
-            amounts[key] = amounts.get(key, 0.0) + demand.amount
-        loads = (demand.access for demand in self.asked if not demand.access.writes)
-        for load in dict.fromkeys(loads):
-            requests = max(amounts[load, "issue"], 1.0)
-            if load.buffer.scope == "shared":
-                turns, wait = amounts[load, "shared"], rates.shared_wait
-            else:
-                missed = min(1.0, amounts.get((load, "L2"), 0.0) / SECTOR / requests)
-                turns, wait = amounts[load, "L1"], rates.l1_wait + missed * (far - rates.l1_wait)
-            found[load.node] = wait + max(turns / requests - 1, 0.0)
-        return found
-
-
-def _parts(shares: Iterable[tuple[Access, float]]) -> tuple[Part, ...]:
-    """What each statement has for each buffer, the longest first."""
-    total: dict[tuple[str, str], float] = {}
-    for access, us in shares:
-        key = statement_of(access), access.buffer.name
-        total[key] = total.get(key, 0.0) + us
-    parts = [Part(statement, buffer, us) for (statement, buffer), us in total.items()]
-    return tuple(sorted(parts, key=lambda part: -part.us))
-
-
-def _us_text(us: float) -> str:
-    return f"{us:.3g} µs" if us < 1000 else f"{us:,.0f} µs"
-
-
-def _count(number: float) -> str:
-    """A large number in short: "25.2 M"."""
-    for size, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= size:
-            return f"{number / size:.3g}{name}"
-    return f"{number:.3g}"
