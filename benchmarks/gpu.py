@@ -30,6 +30,8 @@ from benchmarks import (
     isolation,
     large_convolutions,
     large_matmuls,
+    modelled,
+    rates,
     sanitize,
     shared_sums,
     vendor,
@@ -186,6 +188,8 @@ def main(*asked: str) -> int:
         "convolution beside TVM": large_convolutions.beside_tvm,
         "cuDNN": lambda: large_convolutions.cudnn(runs),
         "counters": lambda: write_counters(out, device.which, arch),
+        "rates": rates.measure,
+        "modelled": modelled.measure,
     }
     seconds = results["seconds"] = {}
     for name in asked or parts:
