@@ -177,7 +177,8 @@ def _as_cpp(text: str) -> str:
     text = re.sub(r"^(#include|using) .*\n", "", text, flags=re.MULTILINE)
     text = text.replace('extern "C" ', "")
     text = text.replace("extern __shared__", "__shared__").replace("[];", f"[{227 << 10}];")
-    text = re.sub(r"^(template .*|static .*)\{\n  asm volatile(.*\n)+?\}\n", "", text, flags=re.M)
+    text = re.sub(r"^(template|static)[^{]*\{\n  asm volatile(.*\n)+?\}\n", "", text, flags=re.M)
+    text = re.sub(r"^static [^{]*wmma_fill[^{]*\{\n.*\n\}\n", "", text, flags=re.M)
     text = re.sub(r" \[\[[a-z_0-9()]+\]\]", "", text)  # Metal: where a parameter comes from
     text = re.sub(
         r"^(  (alignas\(\d+\) )?)threadgroup ", r"\1__shared__ ", text, flags=re.MULTILINE

@@ -31,6 +31,18 @@ from workbench.ir import (
 from workbench.ir.places import inner, places
 
 
+def check_arguments(func: PrimFunc) -> None:
+    """Refuse a program of tiles in other memories than global: a caller's arrays are there."""
+    inside = next((p for p in func.params if p.scope != "global"), None)
+    if inside is not None:
+        raise Refusal(
+            f"Can't run {func.name}: its argument {inside.name} is in {inside.scope} memory",
+            detail="the arrays of a call are in global memory; only tensor intrinsics take tiles "
+            "that lie elsewhere",
+            hint="leave scope out; T.alloc_buffer makes memory inside a program",
+        )
+
+
 @once
 def check_control(func: PrimFunc) -> None:
     """Refuse a program in which what it writes decides how often a block runs, or for which values.
