@@ -22,6 +22,7 @@ from workbench.lesson import who_computes
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, widget
 from workbench.widgets.page.question import along
+from workbench.widgets.page.view import COST_PANES
 from workbench.widgets.still import offline
 from workbench.widgets.still.offline import last_page
 
