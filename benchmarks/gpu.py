@@ -25,10 +25,13 @@ import numpy as np
 import workbench as wb
 from benchmarks import (
     any_size,
+    choices,
     counters,
     isolation,
     large_convolutions,
     large_matmuls,
+    modelled,
+    rates,
     sanitize,
     shared_sums,
     vendor,
@@ -130,6 +133,7 @@ def report(results: Results) -> str:
         "row sum",
         "any size",
         "any size, time",
+        "choices",
         "errors",
         "seconds",
     )
@@ -171,6 +175,7 @@ def main(*asked: str) -> int:
         "row sum": shared_sums.time_large,
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
+        "choices": choices.compare,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
         "cuBLAS": lambda: large_matmuls.cublas(runs),
@@ -183,6 +188,8 @@ def main(*asked: str) -> int:
         "convolution beside TVM": large_convolutions.beside_tvm,
         "cuDNN": lambda: large_convolutions.cudnn(runs),
         "counters": lambda: write_counters(out, device.which, arch),
+        "rates": rates.measure,
+        "modelled": modelled.measure,
     }
     seconds = results["seconds"] = {}
     for name in asked or parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from workbench.draw.scene import (
@@ -21,19 +22,36 @@ from workbench.insight.served import Wavefront, wavefronts_of
 from workbench.insight.wavefronts import BANKS
 
 WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands left of the banks
-COLUMN = (WIDE - LEFT - 4) / BANKS
 HEAD, LINE = 18.0, 13.0  # px of the numbers of the banks; of a line of words
-APART = 3.0  # px between wavefronts
+APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank
 MARKED = (0, 8, 16, 24, 31)  # banks that are told by number
 
 
-def banks_scene(requests: Requests, lanes: Lanes, chosen: int | None = None) -> Scene:
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where banks stand in a scene that is so many px wide."""
+
+    wide: float
+
+    @property
+    def each(self) -> float:
+        """How wide a bank is."""
+        return (self.wide - LEFT - 4) / BANKS
+
+    def x(self, bank: int) -> float:
+        return LEFT + bank * self.each
+
+
+def banks_scene(
+    requests: Requests, lanes: Lanes, chosen: int | None = None, wide: float = WIDE
+) -> Scene:
     """Who is served in which wavefront of a request, its lanes that go together after each other.
 
     Boxes beyond the wavefronts that the words need, were they spread over the banks, are filled as
-    heat is; the lane that is `chosen` stands out. Idle lanes come last.
+    heat is; the lane that is `chosen` stands out. Idle lanes come last. The scene is `wide` px.
     """
-    shapes = [*_heads()]
+    columns = _Columns(wide)
+    shapes = [*_heads(columns)]
     number, y = 0, HEAD
     for first, rows in groupby(wavefronts_of(lanes), key=lambda row: row.first):
         these = [*rows]
@@ -43,56 +61,60 @@ def banks_scene(requests: Requests, lanes: Lanes, chosen: int | None = None) -> 
             y += LINE + 3
         for row in these:
             number += 1
-            drawn, high = _row(requests, lanes, row, number, y, chosen)
+            drawn, high = _row(requests, lanes, row, number, y, chosen, columns)
             shapes += drawn
             y += high + APART
     idle = [lane for lane, address in enumerate(lanes.addresses) if address is None]
     if idle:
         shapes += _idle(idle, y)
         y += LINE + 6
-    return Scene(WIDE, y + 1, tuple(shapes), scrolls=True)
+    return Scene(wide, y + 1, tuple(shapes), scrolls=True)
 
 
 def covered_banks() -> Scene:
     """The banks alone, and "?" for who asks them."""
-    box = Rect(LEFT, HEAD, BANKS * COLUMN, 2 * LINE, "idle")
-    mark = Words("?", LEFT + BANKS * COLUMN / 2, HEAD + LINE + 4)
-    return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(), box, mark))
+    columns = _Columns(WIDE)
+    box = Rect(LEFT, HEAD, BANKS * columns.each, 2 * LINE, "idle")
+    mark = Words("?", columns.x(BANKS // 2), HEAD + LINE + 4)
+    return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(columns), box, mark))
 
 
-def _heads() -> Iterator[Shape]:
+def _heads(columns: _Columns) -> Iterator[Shape]:
     yield Words("bank", 0, HEAD - 6, "muted", "start")
     for bank in MARKED:
-        yield Words(str(bank), _x(bank) + COLUMN / 2, HEAD - 6, "muted")
-
-
-def _x(bank: int) -> float:
-    return LEFT + bank * COLUMN
+        yield Words(str(bank), columns.x(bank) + columns.each / 2, HEAD - 6, "muted")
 
 
 def _row(
-    requests: Requests, lanes: Lanes, row: Wavefront, number: int, y: float, chosen: int | None
+    requests: Requests,
+    lanes: Lanes,
+    row: Wavefront,
+    number: int,
+    y: float,
+    chosen: int | None,
+    columns: _Columns,
 ) -> tuple[list[Shape], float]:
     """The boxes of a wavefront, and how high they are: two lines where a label needs these."""
     boxes = [*_boxes(row)]
-    ends = [_x(start) for start, _, _ in boxes[1:]] + [WIDE]
+    x, each = columns.x, columns.each
+    ends = [x(start) for start, _, _ in boxes[1:]] + [columns.wide]
     labels = [
-        _label(those, count * COLUMN, end - _x(start + count) - 4)
+        _label(those, count * each, end - x(start + count) - 4)
         for (start, count, those), end in zip(boxes, ends, strict=True)
     ]
     high = LINE * max(map(len, labels), default=1) + 3
-    grid = [((_x(bank), y), (_x(bank), y + high)) for bank in range(BANKS + 1)]
+    grid = [((x(bank), y), (x(bank), y + high)) for bank in range(BANKS + 1)]
     shapes: list[Shape] = [
-        path("grid", *grid, *(((LEFT, at), (_x(BANKS), at)) for at in (y, y + high))),
+        path("grid", *grid, *(((LEFT, at), (x(BANKS), at)) for at in (y, y + high))),
         Words(str(number), LEFT - 8, y + high / 2 + 4, "strong", "end"),
     ]
     for (start, count, those), label in zip(boxes, labels, strict=True):
         role = "chosen" if chosen in those else "served" if row.needed else "beyond"
-        x, wide = _x(start), count * COLUMN
-        drawn: list[Shape] = [Rect(x + 0.5, y + 0.5, wide - 1, high - 1, role)]
+        left, wide = x(start), count * each
+        drawn: list[Shape] = [Rect(left + 0.5, y + 0.5, wide - 1, high - 1, role)]
         top = y + (high - LINE * len(label)) / 2 - 3
-        inside = all(width_of(line) <= wide for line in label)
-        spot, anchor = (x + wide / 2, "middle") if inside else (x + wide + 3, "start")
+        inside = all(width_of(line) <= wide + AIR for line in label)
+        spot, anchor = (left + wide / 2, "middle") if inside else (left + wide + 3, "start")
         drawn += [
             Words(line, spot, top + LINE * (k + 1), "words" if inside else "on", anchor)
             for k, line in enumerate(label)

@@ -100,6 +100,7 @@ ROLES: dict[str, Look] = {
     "asked": Look(None, INK, 2.2, (5, 3)),
     # what a warp asks: served as it must be, served beyond need, fetched and not used
     "served": Look(Mix("ink", 16), EDGE),
+    "used": Look(Mix("ink", 55)),
     "beyond": Look(Mix("much", 40), EDGE),
     "unused": Look(PAPER, EDGE),
     "link": Look(None, EDGE),

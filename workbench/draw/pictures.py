@@ -4,23 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeAlias
 
 from workbench import insight
+from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
-from workbench.diag import Fail
+from workbench.diag import Fail, Refusal
 from workbench.draw.memory import covered_places, memory_picture
+from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
 from workbench.draw.requests import SCOPES, covered_request, requests_picture
+from workbench.draw.roofline import covered_roofline, roofline_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.who import labels_of, who_picture
-from workbench.insight import Memory, Pipelines, Requests, Selection, Tiles, Values, Who
+from workbench.insight import (
+    Memory,
+    Occupancy,
+    Pipelines,
+    Requests,
+    Roofline,
+    Selection,
+    Tiles,
+    Values,
+    Who,
+)
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.lower import lower, open_blocks
 from workbench.target import get
 
-PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES)
+PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "roofline")
+GPU = "nvidia/h200"  # whose multiprocessors and roofs are drawn
+
+Steps: TypeAlias = "Sequence[tuple[int, PrimFunc]]"
+"""Programs on the way to one, with the numbers of their nodes."""
 
 
 def picture_of(
@@ -32,6 +50,7 @@ def picture_of(
     level: str | None = None,
     before: PrimFunc | None = None,
     asked: tuple[int, ...] | None = None,
+    steps: Steps = (),
     source: Source | None = None,
 ) -> Picture:
     """The picture `name` of `func`: one of `PICTURES`.
@@ -40,9 +59,10 @@ def picture_of(
     what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
-    else the worst. What differs from the program `before` is marked. `source` gives the data of
-    programs, where it is kept. Raises ValueError for another name, and for a buffer, axis, value or
-    level that the program does not have.
+    else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
+    of `steps` stand, by the numbers of these, `func` the last. What differs from the program
+    `before` is marked. `source` gives the data of programs, where it is kept. Raises ValueError for
+    another name, and for a buffer, axis, value or level that the program does not have.
     """
     data = source or Source()
     if name not in PICTURES:
@@ -77,6 +97,10 @@ def picture_of(
             if not found:
                 raise ValueError(f"no warp asks {SCOPES[name]} memory for {buffer!r}")
         return requests_picture(name, found, left_out, select or {})
+    if name == "occupancy":
+        return occupancy_picture(data.occupancy(func))
+    if name == "roofline":
+        return roofline_picture([(n, data.roofline(one)) for n, one in steps or ((0, func),)])
     return _tiles(func, select or {}, level, before, data.tiles)
 
 
@@ -86,6 +110,10 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
         return covered_places(source.memory(func))
     if name in SCOPES:
         return (covered_request(name),)
+    if name == "occupancy":
+        return (covered_occupancy(),)
+    if name == "roofline":
+        return (covered_roofline(),)
     if name == "pipeline":
         return (covered_turns(source.pipelines(func)),)
     return (covered_sheets(source.tiles(func, {})),)
@@ -112,12 +140,30 @@ class Source:
         return insight.pipelines(func, lowered)
 
     def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
-        """The kernels of the program. Raises Fail where there are none."""
-        return lower(open_blocks(func), get("cuda")).kernels
+        """The kernels of the program on `GPU`. Raises Fail where there is no valid one."""
+        opened, gpu = open_blocks(func), get(GPU)
+        try:
+            for finding in check_program(opened, gpu):
+                if finding.kind == "error":
+                    raise finding.as_refusal()
+            return lower(opened, gpu).kernels
+        except Refusal as refusal:
+            found = f"Can't draw what kernels cost: {refusal.headline}"
+            raise Fail(found, detail=refusal.detail, hint=refusal.hint) from None
 
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         """What its warps ask of memory of that scope, and the accesses of which that is unknown."""
         return insight.requests_of(self.kernels(func), scope)
+
+    def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
+        """How full a multiprocessor is with each of its kernels."""
+        return [insight.occupancy(kernel, get(GPU)) for kernel in self.kernels(func)]
+
+    def roofline(self, func: PrimFunc) -> Roofline | None:
+        """Where its kernels stand under the roofs; None where it has none."""
+        with suppress(Fail):
+            return insight.roofline(self.kernels(func), get(GPU))
+        return None
 
 
 def _tiles(

@@ -26,6 +26,7 @@ WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands lef
 LANES, TICK = 18.0, 7.0  # px: where the lanes' ticks begin, and their size
 RULER, HIGH = 132.0, 26.0  # px: where the bytes are, and how high they are drawn
 WIDEST, GAP = 40.0, 3.0  # px of a sector; between those that do not follow each other
+LEAST = 2.5  # px of bytes that are used
 END = RULER + HIGH + 42  # px, with the addresses and the count
 
 
@@ -86,12 +87,10 @@ def _ruler(requests: Requests, sectors: Sequence[Sector], places: Places) -> Ite
         x, wide = places[sector.number]
         used = sum(end - start for start, end in sector.wanted)
         start = sector.number * SECTOR
-        title = (
-            f"bytes {start:,} to {start + SECTOR - 1:,} of {requests.buffer}: {used} of 32 wanted"
-        )
+        title = f"bytes {start:,} to {start + SECTOR - 1:,} of {requests.buffer}: {used} wanted"
         drawn: list[Shape] = [Rect(x, RULER, wide, HIGH, "unused")]
         drawn += [
-            Rect(x + a * wide / SECTOR, RULER, (b - a) * wide / SECTOR, HIGH, "served")
+            Rect(x + a * wide / SECTOR, RULER, max((b - a) * wide / SECTOR, LEAST), HIGH, "used")
             for a, b in sector.wanted
         ]
         yield from standing(Stands(requests.buffer, title=title, lanes=sector.lanes), drawn)

@@ -7,8 +7,10 @@ from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.idle import idle_threads
 from workbench.insight.issued import Asked, Issued, issued
+from workbench.insight.launched import Part, Term
 from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
+from workbench.insight.modelled import Modelled, modelled
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
@@ -58,7 +60,9 @@ __all__ = [
     "Level",
     "Limit",
     "Memory",
+    "Modelled",
     "Moment",
+    "Part",
     "Occupancy",
     "Pipelined",
     "Pipelines",
@@ -75,6 +79,7 @@ __all__ = [
     "Sector",
     "Selection",
     "Table",
+    "Term",
     "Tile",
     "Tiles",
     "Total",
@@ -99,6 +104,7 @@ __all__ = [
     "loops_of",
     "lowered_of",
     "memory",
+    "modelled",
     "occupancy",
     "pipelines",
     "redundancy",

@@ -40,8 +40,8 @@ class Occupancy:
     that where the launch has too few. `fraction` is resident warps over the most that a
     multiprocessor holds. `limited_by` names what stands in the way of more, a resource or "blocks
     of the launch", if that is the same whatever the registers are; else it is "". `waves` is how
-    many times the whole GPU is filled. Where nobody knows how many multiprocessors there are, it is
-    0.0, and the launch no limit.
+    many times the whole GPU is filled by all `blocks` of the launch. Where nobody knows how many
+    `multiprocessors` there are, both are 0, and the launch is no limit.
     """
 
     kernel: str
@@ -54,6 +54,8 @@ class Occupancy:
     limited_by: str
     limits: tuple[Limit, ...]
     waves: tuple[float, float]
+    blocks: int
+    multiprocessors: int
     caption: str
     table: Table
     kind: Kind = "modelled"
@@ -102,6 +104,8 @@ def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> O
         limited_by,
         limits,
         (waves[0], waves[1]),
+        blocks,
+        target.sm_count or 0,
         caption,
         table,
     )

@@ -92,14 +92,19 @@ class Requests:
         """The access as it stands in the kernel."""
         return text_of(self.access)
 
+    @property
+    def extents(self) -> dict[str, int]:
+        """How many values each axis has that can be chosen: threads, too, which name a warp."""
+        sizes = zip(THREAD_AXES, (*self.kernel.grid, *self.kernel.block), strict=True)
+        return {**dict(sizes), **self.axes}
+
     def chosen(self, select: Selection) -> tuple[dict[str, int], int | None]:
         """Where a selection of blocks, threads, warps and turns has a request, and its lane.
 
         What it does not choose is where the worst is; no lane where it chooses no thread. Raises
         ValueError for an axis or a value that there is not.
         """
-        grid = dict(zip(THREAD_AXES, (*self.kernel.grid, *self.kernel.block), strict=True))
-        wanted = chosen_values({**grid, **self.axes}, select)
+        wanted = chosen_values(self.extents, select)
         thread = [wanted.get(f"threadIdx.{axis}") for axis in "xyz"]
         if thread == [None] * 3:
             return {**self.worst, **{k: n for k, n in wanted.items() if k in self.axes}}, None
