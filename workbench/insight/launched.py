@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple, TypeAlias
 from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.chain import chain
-from workbench.insight.coalescing import SECTOR
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, bytes_of, demands, statement_of
 from workbench.insight.occupancy import Occupancy, occupancy
+from workbench.insight.sectors import SECTOR
 from workbench.insight.wavefronts import WARP
 from workbench.ir import Kernel, Node
 from workbench.lower.keep_values import keep_values
