@@ -27,6 +27,7 @@ from benchmarks.sanitize import cuda_tool
 from benchmarks.steps import Results, Step, steps
 from benchmarks.worse import worse
 from workbench import insight
+from workbench.insight import recorded
 from workbench.insight.recorded import kernel_key
 from workbench.runtime.gpu import CupyBackend, nvidia_smi
 from workbench.runtime.job import Failed, Run
@@ -34,16 +35,19 @@ from workbench.runtime.launching import job_of
 from workbench.runtime.recorded import program_key
 from workbench.runtime.sized import at_sizes
 
+_BY_INSTRUCTIONS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
 COUNTERS = {
     "global load requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global load sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "global store requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "global store sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared load requests": "smsp__inst_executed_op_shared_ld.sum",
+    "shared load requests": "smsp__inst_executed_op_shared_ld_pred_on_any.sum",
     "shared load wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared store requests": "smsp__inst_executed_op_shared_st.sum",
+    "shared store requests": "smsp__inst_executed_op_shared_st_pred_on_any.sum",
     "shared store wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "shared wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "shared load wavefronts, by instructions": f"{_BY_INSTRUCTIONS}_ld.sum",
+    "shared store wavefronts, by instructions": f"{_BY_INSTRUCTIONS}_st.sum",
     "local load requests": "smsp__inst_executed_op_local_ld.sum",
     "local store requests": "smsp__inst_executed_op_local_st.sum",
     "instructions": "smsp__inst_executed.sum",
@@ -56,7 +60,9 @@ COUNTERS = {
     "nanoseconds": "gpu__time_duration.sum",
 }
 # Of asynchronous copies: their names differ from one GPU to the next
-_ASYNC = re.compile(r"(smsp__inst_executed_op|l1tex__(t_requests|t_sectors|data))\w*_ldgsts\w*")
+_ASYNC = re.compile(
+    r"(smsp__inst_executed_op|(smsp__sass_)?l1tex_+(t_req|t_sec|data))\w*_ldgsts\w*"
+)
 PROCESSES = 8  # that compile
 SECONDS = 80.0  # for the launches under ncu
 FEW_THREADS, MOST_WORK = 2**14, 2**20  # operations of each: with more, a run may take a second
@@ -83,6 +89,35 @@ def counters(log: Path) -> Results:
     known = {key: told[key] for key in ("compiler", "cupy")}
     known["driver"] = nvidia_smi("driver_version")
     return {**known, "counters": COUNTERS, "kernels": kernels, "left out": left_out}
+
+
+SHIPPED = (
+    *(f"{scope} {what} requests" for scope in ("global", "shared") for what in ("load", "store")),
+    *(f"global {what} sectors" for what in ("load", "store")),
+    *(f"shared {what} wavefronts" for what in ("load", "store")),
+    *(f"local {what} requests" for what in ("load", "store")),
+)
+"""The counters that `workbench.insight.recorded` keeps, beside registers."""
+
+
+def shipped(found: Results) -> str:
+    """What is installed of `counters`, with device, architecture and date."""
+    known = {key: found[key] for key in ("device", "arch", "compiler", "date")}
+    kernels = {
+        k["kernel"]: recorded.Counted(
+            **known, registers=k["counted"]["registers"], numbers=_shipped(k["counted"])
+        )
+        for k in found["kernels"]
+    }
+    return recorded.to_json(kernels)
+
+
+def _shipped(counted: dict[str, int]) -> dict[str, int | None]:
+    """Stores that copy asynchronously have counters of their own; no one has their wavefronts."""
+    numbers = {name: counted.get(name) for name in SHIPPED}
+    if counted.get("smsp__inst_executed_op_ldgsts.sum"):
+        numbers |= dict.fromkeys(name for name in SHIPPED if name.startswith("shared store"))
+    return numbers
 
 
 def _lessons() -> Iterator[tuple[str, wb.Schedule]]:
@@ -157,10 +192,9 @@ def _compile(listed: Path) -> None:
 
 def _counted(listed: Path, log: Path) -> Results:
     """Launch all under ncu, which writes to `log`; what `launch` says."""
-    names = [*COUNTERS.values(), *_asynchronous()]
     options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]
     options += ["--target-processes", "application-only", "--log-file", str(log)]
-    command = [cuda_tool("ncu"), *options, "--metrics", ",".join(names), *_child(listed)]
+    command = [cuda_tool("ncu"), *options, "--metrics", ",".join(_names()), *_child(listed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         told = [*done.stdout.splitlines(), *done.stderr.splitlines()]
@@ -169,12 +203,18 @@ def _counted(listed: Path, log: Path) -> Results:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _asynchronous() -> list[str]:
-    """The counters of asynchronous copies that this GPU has."""
+def _names() -> list[str]:
+    """The counters that this GPU has, those of asynchronous copies, too."""
     command = [cuda_tool("ncu"), "--query-metrics"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    words = (line.split() for line in done.stdout.splitlines())
-    return [f"{name}.sum" for name, *_ in filter(None, words) if _ASYNC.fullmatch(name)]
+    there = {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+    wanted = [name for name in COUNTERS.values() if _is_there(name, there)]
+    return wanted + [f"{name}.sum" for name in sorted(there) if _ASYNC.fullmatch(name)]
+
+
+def _is_there(name: str, there: set[str]) -> bool:
+    """Whether a counter can be asked for; of launches, and shares, ncu lists none."""
+    return not name.startswith("smsp") or name.partition(".")[0] in there
 
 
 def parse(text: str) -> list[dict[str, float]]:
@@ -189,9 +229,15 @@ def parse(text: str) -> list[dict[str, float]]:
     head, _, *rows = table  # the second line has units
     found = []
     for row in rows:
-        told = {n: v.replace(",", "") for n, v in zip(head, row, strict=True) if "__" in n}
+        told = {n: v.replace(",", "") for n, v in zip(head, row, strict=True) if _wanted(n)}
         found.append({names.get(n, n): _number(v) for n, v in told.items() if _is_number(v)})
     return found
+
+
+def _wanted(name: str) -> bool:
+    """Whether a column is one of the counters: ncu tells much of the device, too."""
+    base, _, of = name.partition(".")
+    return name in COUNTERS.values() or (of == "sum" and bool(_ASYNC.fullmatch(base)))
 
 
 def _is_number(text: str) -> bool:

@@ -4,7 +4,7 @@ Runs the lessons' histories at every step that builds, compares with the emulato
 program's meaning, times them beside the vendor's kernels, TVM's text and the roof, lets kernels
 fail on purpose, checks all of them with compute-sanitizer, and reads the GPU's counters. Writes to
 OUT: recorded.json (for workbench/runtime/recorded/), results.json (for benchmarks/results/),
-counters.json, ncu.csv, report.txt.
+counters.json, counted.json (for workbench/insight/recorded.json), ncu.csv, report.txt.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ import numpy as np
 import workbench as wb
 from benchmarks import (
     any_size,
+    choices,
     counters,
     isolation,
     large_convolutions,
     large_matmuls,
+    modelled,
+    rates,
     sanitize,
     shared_sums,
     vendor,
@@ -130,6 +133,7 @@ def report(results: Results) -> str:
         "row sum",
         "any size",
         "any size, time",
+        "choices",
         "errors",
         "seconds",
     )
@@ -171,6 +175,7 @@ def main(*asked: str) -> int:
         "row sum": shared_sums.time_large,
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
+        "choices": choices.compare,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
         "cuBLAS": lambda: large_matmuls.cublas(runs),
@@ -182,7 +187,9 @@ def main(*asked: str) -> int:
         "convolution": lambda: large_convolutions.run_convolutions(results, runs),
         "convolution beside TVM": large_convolutions.beside_tvm,
         "cuDNN": lambda: large_convolutions.cudnn(runs),
-        "counters": lambda: write_counters(out, device.which),
+        "counters": lambda: write_counters(out, device.which, arch),
+        "rates": rates.measure,
+        "modelled": modelled.measure,
     }
     seconds = results["seconds"] = {}
     for name in asked or parts:
@@ -200,11 +207,12 @@ def main(*asked: str) -> int:
     return 1 if results["errors"] else 0
 
 
-def write_counters(out: Path, device: str) -> Results:
-    """Counters of all kernels, in a file of their own; how many are in it."""
-    found = {"device": device, "date": date.today().isoformat()}
+def write_counters(out: Path, device: str, arch: str) -> Results:
+    """Counters of all kernels, in files of their own; how many are in them."""
+    found = {"device": device, "arch": arch, "date": date.today().isoformat()}
     found |= counters.counters(out / "ncu.csv")
     (out / "counters.json").write_text(json.dumps(found, indent=1) + "\n")
+    (out / "counted.json").write_text(counters.shipped(found))
     return {"kernels": len(found["kernels"]), "left out": found["left out"]}
 
 

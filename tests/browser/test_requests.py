@@ -59,8 +59,8 @@ def test_a_lane_lights_up_with_all_that_is_its(browser: Browser, saved: Path):
     page.locator('g[data-lanes="3"] rect').first.hover()
     lit = page.locator("g[data-with~=lanes]")
     lanes = lit.evaluate_all("all => all.map((el) => el.dataset.lanes.split(' '))")
-    assert len(lanes) >= 2 and all("3" in those for those in lanes)
-    expect(page.locator(".wb-told-cell")).to_contain_text("lane 3: bytes ")
+    assert len(lanes) == 2 and all("3" in those for those in lanes), "its line, its sector"
+    expect(page.locator(".wb-told-cell")).to_contain_text("lane 3, thread 3,0,0: bytes ")
     shoot(page, "costs-lane")
     turn_to(page, "banks")
     page.locator("g[data-lanes]").first.hover()

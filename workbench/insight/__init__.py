@@ -7,12 +7,15 @@ from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.idle import idle_threads
 from workbench.insight.issued import Asked, Issued, issued
+from workbench.insight.launched import Part, Term
 from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
+from workbench.insight.modelled import Modelled, modelled
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
 from workbench.insight.pipelines import Pipelines, pipelines
+from workbench.insight.recorded import Counted, counted
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
 from workbench.insight.roofline import Roofline, roofline
@@ -29,6 +32,7 @@ from workbench.insight.tiles import (
     tiles,
     times_text,
 )
+from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
 
@@ -42,6 +46,7 @@ __all__ = [
     "Cell",
     "Coalescing",
     "Conflicts",
+    "Counted",
     "Counts",
     "Digit",
     "Flight",
@@ -55,7 +60,9 @@ __all__ = [
     "Level",
     "Limit",
     "Memory",
+    "Modelled",
     "Moment",
+    "Part",
     "Occupancy",
     "Pipelined",
     "Pipelines",
@@ -72,8 +79,11 @@ __all__ = [
     "Sector",
     "Selection",
     "Table",
+    "Term",
     "Tile",
     "Tiles",
+    "Total",
+    "Totals",
     "Touch",
     "Traffic",
     "Turns",
@@ -87,12 +97,14 @@ __all__ = [
     "chosen_values",
     "coalescing",
     "conflicts",
+    "counted",
     "counts",
     "idle_threads",
     "issued",
     "loops_of",
     "lowered_of",
     "memory",
+    "modelled",
     "occupancy",
     "pipelines",
     "redundancy",
@@ -102,6 +114,7 @@ __all__ = [
     "sectors_of",
     "tiles",
     "times_text",
+    "totals",
     "turns",
     "wavefronts_of",
     "who",

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench import script
-from workbench.check.schedulable import check_control, check_declared, check_domains
+from workbench.check.schedulable import (
+    check_arguments,
+    check_control,
+    check_declared,
+    check_domains,
+)
 from workbench.diag import Refusal
 from workbench.history import file
 from workbench.history.errors import ScheduleError, UnknownVerb
@@ -84,6 +89,7 @@ class Schedule(Verbs):
             )
         for func in mod.functions:
             try:
+                check_arguments(func)
                 check_control(func)
                 check_declared(func)
                 check_domains(func)

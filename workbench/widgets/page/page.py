@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from workbench import check, lower, target
-from workbench.diag import Fail
+from workbench.diag import Fail, Refusal
 from workbench.draw import SCOPES, Steps
 from workbench.history.history import HistoryNode
 from workbench.ir import For, PrimFunc, Var, walk
@@ -155,7 +155,10 @@ def notes(func: PrimFunc, whole: bool = True) -> list[str]:
 
 
 def _of_program(func: PrimFunc) -> list[check.Finding]:
-    return check.check_program(lower.open_blocks(func), target.get("cuda"))
+    opened = lower.open_blocks(func)
+    with suppress(Refusal):  # what can't be run by an intrinsic is told where it is built
+        opened = lower.inline_tensor_intrinsics(opened)
+    return check.check_program(opened, target.get("cuda"))
 
 
 def _of_vectors(func: PrimFunc) -> list[check.Finding]:

@@ -10,7 +10,7 @@ from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail
 from workbench.draw import SCOPES, Steps
-from workbench.insight import Memory, Pipelines, Requests, Roofline, Tiles, Who
+from workbench.insight import Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.widgets.page.memo import build, memo
@@ -353,6 +353,15 @@ class _Kept(draw.Source):
 
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         return memo(func, f"requests {scope}", lambda: draw.Source.requests(self, func, scope))
+
+    def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
+        """With the registers that a compiler told in this session, for a GPU of the same kind."""
+        built = build(func, draw.GPU)
+        told = built.registers
+        if any(told) and (built.device.gpu is None or built.device.gpu.arch != built.target.arch):
+            told = (None,) * len(told)
+        pairs = zip(built.kernels, told, strict=True)
+        return [insight.occupancy(kernel, built.target, number) for kernel, number in pairs]
 
     def roofline(self, func: PrimFunc) -> Roofline:
         return memo(func, "roofline", lambda: draw.Source.roofline(self, func))
