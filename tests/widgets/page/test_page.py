@@ -18,6 +18,7 @@ from workbench.widgets.page.costs import count
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.history import said, tree
 from workbench.widgets.page.page import page
+from workbench.widgets.page.pictures import shown_alone
 from workbench.widgets.page.view import MACHINE_PANES, View
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "code")
@@ -247,5 +248,9 @@ def test_a_request_is_shown_where_the_view_has_one_else_the_worst():
     assert shown == f"banks:access={len(found) - 1},threadIdx.x=3,k_0=7", "a value stays in range"
     assert "wb-chosen" in made["pictures"][shown]["strips"][0]
     assert made["pictures"][shown]["at"]["k_0"] == 7
+    kept = shown_alone(made["pictures"], made["shown"])
+    assert [one for one in kept if one.startswith("banks:")] == [shown], (
+        "a page grows by no dragging"
+    )
     other = page(sch, View(machine="banks", access="read Z"), desk, made)
     assert other["shown"]["banks"] == first["picture"], "this program has no such access"
