@@ -195,7 +195,7 @@ def _fewest(kernel: Kernel, access: Access, waiting: Set[Var], others: bool) -> 
     except UnknownError:
         return {"requests": 0, UNITS[access.buffer.scope]: 0}
     width = lane_bytes(access)
-    each = wavefronts(table, width, writes=access.writes)[0] if shared else sectors(table, width)
+    each = wavefronts(table, width, writes=access.writes) if shared else sectors(table, width)
     joined = shared and (others or unclear or 1 in map(abs, telling.values()))
     together = MOST_BYTES // width if joined else 1
     numbers = {"requests": times, UNITS[access.buffer.scope]: each * times}
