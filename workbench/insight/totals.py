@@ -8,7 +8,7 @@ threads wrote to global memory themselves they need not read at all. (Of global 
 nothing: it knows of no array that it starts at a multiple of 16 bytes.)
 
 Of 339 kernels on an H200 the range holds what was counted of global memory, but for sectors of
-asynchronous copies (8 % more), and of shared memory, but for 10 kernels of which up to 5 % more
+asynchronous copies (8 % more), and of shared memory, but for 10 kernels of which up to 6 % more
 wavefronts were counted than their text has.
 """
 
