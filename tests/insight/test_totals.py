@@ -167,7 +167,8 @@ def test_recorded_registers_hold_on_the_same_architecture(monkeypatch: pytest.Mo
     func = script.parse(SUM.format(threads=256, cell="i"))
     assert isinstance(func, PrimFunc)
     one = lower(func, target.get("cuda")).kernels[0]
-    assert insight.occupancy(one, target.get("nvidia/h100")).room == (1, 8)  # type: ignore[union-attr]
+    before = insight.occupancy(one, target.get("nvidia/h100"))
+    assert before is not None and before.room == (1, 8)
     known = recorded.parse(RECORDED % recorded.kernel_key(one))
     monkeypatch.setattr(recorded, "_all", lambda: known)
     found = insight.occupancy(one, target.get("nvidia/h100"))
