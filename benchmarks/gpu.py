@@ -39,7 +39,7 @@ from benchmarks import (
 from benchmarks.histories import histories, large
 from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
-from workbench.runtime import Built, recorded
+from workbench.runtime import Built, DeviceReport, recorded
 
 MOST_CELLS = 2**18  # of the arrays of a program that is sanitized: racecheck is slow
 
@@ -161,9 +161,30 @@ def main(*asked: str) -> int:
         print(device)
         return 1
     runs: list[recorded.Run] = []
-    kernels: list[Built] = []
+    parts = _parts(device, out, results, runs)
+    seconds = results["seconds"] = {}
+    for name in asked or parts:
+        part = parts[name]
+        start = time.perf_counter()
+        try:
+            value = part()
+            if value is not None:
+                results[name] = value
+        except Exception:  # the other parts' results are worth having
+            results["errors"].append(f"{name}: {traceback.format_exc(limit=-4)}")
+        seconds[name] = round(time.perf_counter() - start, 1)
+        write(out, device.which, results, runs)
+    print(report(results))
+    return 1 if results["errors"] else 0
+
+
+def _parts(
+    device: DeviceReport, out: Path, results: Results, runs: list[recorded.Run]
+) -> dict[str, Callable[[], object]]:
+    """What is run, in order; some also note in `results` and `runs`, or write files to `out`."""
+    kernels: list[Built] = []  # that are sanitized
     arch = device.gpu.arch if device.gpu else ""
-    parts: dict[str, Callable[[], object]] = {
+    return {
         "card": vendor.card,
         "histories": lambda: run_histories(results, runs, kernels),
         "asynchronous copies": lambda: large_matmuls.asynchronous(kernels),
@@ -191,20 +212,6 @@ def main(*asked: str) -> int:
         "rates": rates.measure,
         "modelled": modelled.measure,
     }
-    seconds = results["seconds"] = {}
-    for name in asked or parts:
-        part = parts[name]
-        start = time.perf_counter()
-        try:
-            value = part()
-            if value is not None:
-                results[name] = value
-        except Exception:  # the other parts' results are worth having
-            results["errors"].append(f"{name}: {traceback.format_exc(limit=-4)}")
-        seconds[name] = round(time.perf_counter() - start, 1)
-        write(out, device.which, results, runs)
-    print(report(results))
-    return 1 if results["errors"] else 0
 
 
 def write_counters(out: Path, device: str, arch: str) -> Results:
