@@ -583,7 +583,7 @@ def test_a_part_is_no_longer_than_the_shortest_loop():
     assert refused.value.hint == "give smaller factors, or a size: func.specialize(...)"
 
 
-@pytest.mark.parametrize("factors", [[4, None], [None, 4], [2, None, 2]])
+@pytest.mark.parametrize("factors", [[4, None], [None, 4], [2, None, 2], [2, 2, None]])
 def test_tiles_of_any_size_are_blocks_where_they_divide(factors: list[int | None]):
     fours = pair("n * 4", "n * 4", nest("C", "i", "n * 4", "C[vi] = A[vi] + B[vi // 4]"))
     sch = wb.Schedule(program(fours))
