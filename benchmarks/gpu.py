@@ -2,8 +2,9 @@
 
 Runs the lessons' histories at every step that builds, compares with the emulator and with the
 program's meaning, times them beside the vendor's kernels, TVM's text and the roof, lets kernels
-fail on purpose, and checks all of them with compute-sanitizer. Writes to OUT: recorded.json (for
-workbench/runtime/recorded/), results.json (for benchmarks/results/), report.txt.
+fail on purpose, checks all of them with compute-sanitizer, and reads the GPU's counters. Writes to
+OUT: recorded.json (for workbench/runtime/recorded/), results.json (for benchmarks/results/),
+counters.json, counted.json (for workbench/insight/recorded.json), ncu.csv, report.txt.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ import workbench as wb
 from benchmarks import (
     any_size,
     choices,
+    counters,
     isolation,
     large_convolutions,
     large_matmuls,
+    modelled,
+    rates,
     sanitize,
     shared_sums,
     vendor,
@@ -35,7 +39,7 @@ from benchmarks import (
 from benchmarks.histories import histories, large
 from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
-from workbench.runtime import Built, recorded
+from workbench.runtime import Built, DeviceReport, recorded
 
 MOST_CELLS = 2**18  # of the arrays of a program that is sanitized: racecheck is slow
 
@@ -119,6 +123,7 @@ def report(results: Results) -> str:
         "asynchronous copies",
         "convolution beside TVM",
         "cuDNN",
+        "counters",
         "card",
         "faults",
         "full",
@@ -156,9 +161,30 @@ def main(*asked: str) -> int:
         print(device)
         return 1
     runs: list[recorded.Run] = []
-    kernels: list[Built] = []
+    parts = _parts(device, out, results, runs)
+    seconds = results["seconds"] = {}
+    for name in asked or parts:
+        part = parts[name]
+        start = time.perf_counter()
+        try:
+            value = part()
+            if value is not None:
+                results[name] = value
+        except Exception:  # the other parts' results are worth having
+            results["errors"].append(f"{name}: {traceback.format_exc(limit=-4)}")
+        seconds[name] = round(time.perf_counter() - start, 1)
+        write(out, device.which, results, runs)
+    print(report(results))
+    return 1 if results["errors"] else 0
+
+
+def _parts(
+    device: DeviceReport, out: Path, results: Results, runs: list[recorded.Run]
+) -> dict[str, Callable[[], object]]:
+    """What is run, in order; some also note in `results` and `runs`, or write files to `out`."""
+    kernels: list[Built] = []  # that are sanitized
     arch = device.gpu.arch if device.gpu else ""
-    parts: dict[str, Callable[[], object]] = {
+    return {
         "card": vendor.card,
         "histories": lambda: run_histories(results, runs, kernels),
         "asynchronous copies": lambda: large_matmuls.asynchronous(kernels),
@@ -182,21 +208,19 @@ def main(*asked: str) -> int:
         "convolution": lambda: large_convolutions.run_convolutions(results, runs),
         "convolution beside TVM": large_convolutions.beside_tvm,
         "cuDNN": lambda: large_convolutions.cudnn(runs),
+        "counters": lambda: write_counters(out, device.which, arch),
+        "rates": rates.measure,
+        "modelled": modelled.measure,
     }
-    seconds = results["seconds"] = {}
-    for name in asked or parts:
-        part = parts[name]
-        start = time.perf_counter()
-        try:
-            value = part()
-            if value is not None:
-                results[name] = value
-        except Exception:  # the other parts' results are worth having
-            results["errors"].append(f"{name}: {traceback.format_exc(limit=-4)}")
-        seconds[name] = round(time.perf_counter() - start, 1)
-        write(out, device.which, results, runs)
-    print(report(results))
-    return 1 if results["errors"] else 0
+
+
+def write_counters(out: Path, device: str, arch: str) -> Results:
+    """Counters of all kernels, in files of their own; how many are in them."""
+    found = {"device": device, "arch": arch, "date": date.today().isoformat()}
+    found |= counters.counters(out / "ncu.csv")
+    (out / "counters.json").write_text(json.dumps(found, indent=1) + "\n")
+    (out / "counted.json").write_text(counters.shipped(found))
+    return {"kernels": len(found["kernels"]), "left out": found["left out"]}
 
 
 def write(out: Path, device: str, results: Results, runs: list[recorded.Run]) -> None:

@@ -30,7 +30,7 @@ def test_each_measured_request():
         access, width = asked.split()
         lanes = np.array([lanes for lanes, _ in rows])
         table = np.where(lanes < 0, -1, lanes * int(width))
-        told, _ = wavefronts(table, int(width), writes=access == "write")
+        told = wavefronts(table, int(width), writes=access == "write")
         wrong = [(row, n) for row, n in zip(rows, told.tolist(), strict=True) if row[1] != n]
         assert not wrong, f"{asked}: {wrong[:3]}"
 
@@ -60,12 +60,12 @@ def read(
     return next(u for u in insight.conflicts(kernels).uses if u.access == "read")
 
 
-# Worked out on paper: words of 4 bytes, bank = word % 32.
+# Worked out on paper: words of 4 bytes, bank = word % 32; the turns without conflicts, and with.
 BY_HAND = [
     # 4 lanes, words 0 32 64 96, all of bank 0
-    ({"cell": "i * 32", "threads": 4}, (4, 4)),
+    ({"cell": "i * 32", "threads": 4}, (1, 4)),
     # 8 lanes, words 0 16 32 …: four of bank 0, four of bank 16
-    ({"cell": "i * 16", "threads": 8}, (4, 4)),
+    ({"cell": "i * 16", "threads": 8}, (1, 4)),
     # 16 lanes, words 0 33 66 …: banks 0 1 2 …
     ({"cell": "i * 33", "threads": 16}, (1, 1)),
     # two lanes of each word, 16 words
@@ -75,45 +75,46 @@ BY_HAND = [
     # halves, every other: words 0 … 31
     ({"cell": "i * 2", "dtype": "float16"}, (1, 1)),
     # halves, every fourth: words 0 2 … 62, two of each even bank
-    ({"cell": "i * 4", "dtype": "float16"}, (2, 2)),
+    ({"cell": "i * 4", "dtype": "float16"}, (1, 2)),
     # bytes, 64 apart: words 0 16 … 240 of 16 lanes, eight of bank 0 and of bank 16
-    ({"cell": "i * 64", "dtype": "int8", "threads": 16}, (8, 8)),
+    ({"cell": "i * 64", "dtype": "int8", "threads": 16}, (1, 8)),
     # 8 bytes a lane: two half warps, 32 words each
-    ({"cell": "i", "dtype": "float64"}, (1, 2)),
-    ({"cell": "i * 2", "lanes": 2}, (1, 2)),
+    ({"cell": "i", "dtype": "float64"}, (2, 2)),
+    ({"cell": "i * 2", "lanes": 2}, (2, 2)),
     # 8 bytes, 16 apart: words 0 1 4 5 … 60 61 of a half warp, two of each of 16 banks
     ({"cell": "i * 4", "lanes": 2}, (2, 4)),
     # 16 bytes a lane: quarters of a warp, 32 words each; 8 lanes are one, 4 lanes half of one
-    ({"cell": "i * 4", "lanes": 4}, (1, 4)),
+    ({"cell": "i * 4", "lanes": 4}, (4, 4)),
     ({"cell": "i * 4", "lanes": 4, "threads": 8}, (1, 1)),
     ({"cell": "i * 4", "lanes": 4, "threads": 4}, (1, 1)),
     # neighbours want the same 16 bytes: two quarters go together, 8 vectors, 32 words
-    ({"cell": "i // 2 * 4", "lanes": 4}, (1, 2)),
+    ({"cell": "i // 2 * 4", "lanes": 4}, (2, 2)),
     # 16 bytes, 32 apart: words 0-3 8-11 … of 8 lanes, two of each of 16 banks, four times
-    ({"cell": "i * 8", "lanes": 4}, (2, 8)),
+    ({"cell": "i * 8", "lanes": 4}, (4, 8)),
     # lanes 0 … 4 alone: words 0 32 64 96 128
-    ({"cell": "i * 32 % 1024", "guard": "i < 5"}, (5, 5)),
+    ({"cell": "i * 32 % 1024", "guard": "i < 5"}, (1, 5)),
     # all but lane 2 and its like: an idle lane agrees, so quarters of a warp still go together
-    ({"cell": "i // 2 * 4", "lanes": 4, "guard": "i % 4 != 2"}, (1, 2)),
+    ({"cell": "i // 2 * 4", "lanes": 4, "guard": "i % 4 != 2"}, (2, 2)),
 ]
 
 
 @pytest.mark.parametrize("asked, turns", BY_HAND, ids=str)
 def test_counted_by_hand(asked: dict[str, object], turns: tuple[int, int]):
     use = read(**asked)  # type: ignore[arg-type]
-    assert (use.degree, use.wavefronts) == turns
+    assert (use.least, use.wavefronts) == turns
 
 
 def test_a_last_warp_in_part():
     """40 threads, words 0 8 16 …: 8 of four banks for 32 lanes, 2 for the 8 lanes of the other."""
     use = read("i * 8", threads=40)
     assert (use.requests, use.wavefronts, use.average) == (2, 8, 5.0)
+    assert (use.worst, use.alike) == ({"warp": 0}, 1)
 
 
 def test_neighbours_of_a_vector_do_not_help_a_store():
     """A read of 16 bytes goes half a warp at a time where pairs agree; a write never does."""
     table = np.arange(32)[None] // 2 * 16
-    assert [int(wavefronts(table, 16, writes=w)[0][0]) for w in (False, True)] == [2, 4]
+    assert [int(wavefronts(table, 16, writes=w)[0]) for w in (False, True)] == [2, 4]
 
 
 def test_the_picture_of_banks_has_as_many_turns():
@@ -121,8 +122,9 @@ def test_the_picture_of_banks_has_as_many_turns():
         cell="i // 2 * 4", threads=32, dtype="float32", lanes=4, guard="i >= 0", vector="vectorized"
     )
     found = lesson.banks(script.parse(text), "S")
-    assert [row.label for row in found.rows] == ["lanes 0–15, turn 1", "lanes 16–31, turn 1"]
-    assert found.rows[1].served[31] == (30, 31) and "2 turns" in found.caption
+    turns = [(row.first, row.last, row.number) for row in found.rows]
+    assert turns == [(0, 15, 0), (16, 31, 0)]
+    assert found.rows[1].banks[31] == (30, 31) and "2 turns" in found.caption
 
 
 def test_halves_of_one_word_are_drawn_in_its_bank():
@@ -130,4 +132,4 @@ def test_halves_of_one_word_are_drawn_in_its_bank():
         cell="i", threads=32, dtype="float16", lanes=1, guard="i >= 0", vector="serial"
     )
     (row,) = lesson.banks(wb.Schedule(script.parse(text)), "S").rows
-    assert row.served == {k: (2 * k, 2 * k + 1) for k in range(16)}
+    assert row.banks == {k: (2 * k, 2 * k + 1) for k in range(16)}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.insight.accesses import Access, accesses, kind_of
-from workbench.insight.coalescing import sectors
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.page import Kind, Table
+from workbench.insight.sectors import sectors
 from workbench.insight.warps import lane_bytes, text_of
 from workbench.insight.wavefronts import wavefronts
 from workbench.ir import Kernel, is_warp_call, remembered, walk
@@ -107,7 +107,7 @@ def _asked(kernel: Kernel, access: Access) -> Asked | str:
         return text_of(access)
     width, shared = lane_bytes(access), access.buffer.scope == "shared"
     touched = None if shared else sectors(table, width)
-    taken = wavefronts(table, width, writes=access.writes)[0] if shared else None
+    taken = wavefronts(table, width, writes=access.writes) if shared else None
     return Asked(
         kernel.name,
         access.buffer.name,

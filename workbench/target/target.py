@@ -45,6 +45,13 @@ class Target:
     memory_bytes: int | None = None
     bandwidth: float | None = None  # bytes a second, device memory
     peak_flops: float | None = None  # float32, a multiply-add counted as two, no matrix units
+    l2_bandwidth: float | None = None  # bytes a second, from its L2 cache to all multiprocessors
+    launch_seconds: float | None = None  # of a kernel that does nothing, one of many in a row
+    block_seconds: float | None = None  # that each block of a launch adds
+    shared_latency: float | None = None  # clocks from a load of shared memory to its value
+    l1_latency: float | None = None  # clocks, where the L1 cache has it
+    l2_latency: float | None = None  # clocks, where the L2 cache has it
+    device_latency: float | None = None  # clocks, where neither has it
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     @property

@@ -246,8 +246,8 @@ def lab(
     Of a module it shows the function that the step changed, and works on that.
 
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
-    "Metal", "OpenCL", "Code", "who", "memory", "tiles", "pipeline"), panes in that order; the
-    rest is under "more".
+    "Metal", "OpenCL", "Code", "who", "memory", "tiles", "pipeline", "sectors", "banks",
+    "occupancy", "roofline"), panes in that order; the rest is under "more".
     `arguments` is what the forms of verbs hold at first, by verb and name of the argument, such as
     `{"split": {"factors": [2, 4]}}` (of one place, "split i"), and the rest of them nothing; by
     default they hold what is possible, and on an exercise's schedule nothing.
@@ -255,13 +255,14 @@ def lab(
     outputs) are for running; `question` is asked first, and what would answer it is hidden until
     it is. `task` says in a line what to do; given an exercise, its goals stand there, ticked as
     far as the program reaches them. `costs` names at most four counts to show, those of
-    `lesson.compare` ("global loads an output"), "idle threads" or "turns a shared read", by default
-    those that matter most to the program. A lab fits the panel of its notebook; where the page does
-    not tell how much of it is seen, as in Colab, it is `height` pixels tall, by default 640. A cell
-    that runs again offers to go on where its lab stood. With `autosave`, a path, every step is kept
-    in that file beside what it holds, and a later lab offers to go on from there; on an exercise's
-    schedule that is so without it, too. A file that holds something else is left alone, and another
-    beside it used.
+    `lesson.compare` ("global loads an output"), "idle threads", "turns a shared read", "global
+    sectors" or "turns of shared memory" (in all, as written, and told beside what a compiler
+    issues), by default those that matter most to the program. A lab fits the panel of its notebook;
+    where the page does not tell how much of it is seen, as in Colab, it is `height` pixels tall, by
+    default 640. A cell that runs again offers to go on where its lab stood. With `autosave`, a
+    path, every step is kept in that file beside what it holds, and a later lab offers to go on from
+    there; on an exercise's schedule that is so without it, too. A file that holds something else is
+    left alone, and another beside it used.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
     than four costs, for an array that does not fit its parameter, for a `height` of less than 440,

@@ -72,14 +72,21 @@ export class Lab {
       who: () => buffers.find(({ name }) => name === buffer)?.picture,
       tiles: () => this.savedTiles(select),
     }[pane]?.();
-    return found ?? shown[pane];
+    return found ?? this.request(pane)?.picture ?? shown[pane];
+  }
+
+  /** The access whose requests a pane shows: the one that is chosen, else that with the worst. */
+  request(pane) {
+    const found = this.page.requests?.[pane] ?? [];
+    return found.find(({ name }) => name === this.view.access) ?? found.find(({ first }) => first);
   }
 
   /** The tiling picture among those of a saved page that shows a selection; undefined: none. */
   savedTiles(select, level = this.view.level) {
     const { axes = [], pictures } = this.page;
     const places = Object.fromEntries(axes.map(({ key, start }) => [key, select[key] ?? start]));
-    const shows = ([, made]) => made.at && fits(made, places, level);
+    const shows = ([name, made]) =>
+      name.startsWith("tiles:") && made.at && fits(made, places, level);
     return Object.entries(pictures).find(shows)?.[0];
   }
 
