@@ -14,6 +14,7 @@ from workbench.insight.chain import chain
 from workbench.insight.coalescing import SECTOR
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, bytes_of, demands, statement_of
+from workbench.insight.from_l2 import from_l2
 from workbench.insight.occupancy import Occupancy, occupancy
 from workbench.insight.wavefronts import WARP
 from workbench.ir import Kernel, Node
@@ -98,7 +99,8 @@ def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) 
     needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
     full = occupancy(kept, target, registers or needed)
     assert full is not None  # of a target whose rates are known
-    return Launch(kept, rates, full, demands(kept))
+    asked = from_l2(kept, demands(kept), max(full.room[1], 1), rates.sms)
+    return Launch(kept, rates, full, asked)
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,14 @@ class Launch:
 
     @property
     def us(self) -> float:
-        """The time of the launch: the longest term, and what of the others is not behind it."""
-        each = sorted((term.us for term in self.terms), reverse=True)
-        return self.rates.launch * 1e6 + each[0] + UNHIDDEN * sum(each[1:])
+        """The time of the launch: the longest term, and what of the others is not behind it.
+
+        The L1 cache and shared memory are one memory, which does one thing at a time.
+        """
+        each = {term.resource: term.us for term in self.terms}
+        each["shared"] += each.pop("L1")
+        longest = max(each.values())
+        return self.rates.launch * 1e6 + longest + UNHIDDEN * (sum(each.values()) - longest)
 
     def _launch(self) -> Term:
         us = (self.rates.launch + self.starts * self.blocks * self.rates.block) * 1e6
@@ -162,14 +169,27 @@ class Launch:
         return self._shared_out(resource, us, words.format(f"{each_clock:.3g}"))
 
     def _l2(self) -> Term:
+        """Loads and stores go their own ways, at the same time."""
         rates = self.rates
         speed = min(rates.l2, min(self.blocks, rates.sms) * L2_PORT * rates.clock)
-        words = f"bytes to and from L2 at {speed / 1e12:.3g} TB/s"
-        return self._shared_out("L2", 1e6 / speed, words)
+        stored, loaded = (
+            sum(d.amount for d in self.asked if d.resource == "L2" and d.access.writes == writes)
+            for writes in (True, False)
+        )
+        way = "to" if stored > loaded else "from"
+        words = f"bytes {way} L2 at {speed / 1e12:.3g} TB/s"
+        return self._shared_out("L2", 1e6 / speed, words, writes=stored > loaded)
 
-    def _shared_out(self, resource: Resource, us: float, words: str) -> Term:
-        """The term of a resource that takes so many `us` for each of what is asked of it."""
-        mine = [demand for demand in self.asked if demand.resource == resource]
+    def _shared_out(
+        self, resource: Resource, us: float, words: str, *, writes: bool | None = None
+    ) -> Term:
+        """The term of a resource that takes so many `us` for each of what is asked of it.
+
+        Only by what `writes`, or does not, where that is said.
+        """
+        mine = [d for d in self.asked if d.resource == resource]
+        if writes is not None:
+            mine = [d for d in mine if d.access.writes == writes]
         parts = _parts((d.access, d.amount * us) for d in mine)
         amount = sum(d.amount for d in mine)
         return Term(resource, amount * us, f"{short(amount)} {words}", parts)
