@@ -50,8 +50,9 @@ def demands(kernel: Kernel) -> tuple[Demand, ...]:
     """What the statements of `kernel` ask for, each in order.
 
     Requests are those of the kernel as it is `compiled`; a multiply and the add of it are one
-    instruction. All bytes are asked of L2: see `from_l2` for what L1 has of them. Raises UncountedError where
-    data say what is touched, or there is too much to look at, and Fail where sizes say it.
+    instruction. All bytes are asked of L2: `from_l2` says what L1 has of them. Raises
+    UncountedError where data say what is touched, or there is too much to look at, and Fail where
+    sizes say it.
     """
     made = compiled(kernel)
     found: list[Demand] = []

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from workbench.access.accesses import by_buffer
 from workbench.insight.accesses import Access
 from workbench.insight.cells import touched_by
-from workbench.insight.demands import Demand, bytes_of
 from workbench.insight.coalescing import SECTOR
+from workbench.insight.demands import Demand, bytes_of
 from workbench.ir import Kernel, dtypes
 
 MOST = 8  # blocks that are looked at
@@ -36,7 +35,7 @@ def from_l2(
     share: dict[Access, float] = {}
     for found in by_buffer(loads).values():
         wanted = sum(loads[access].amount for access in found)
-        brought = SECTOR * len(_sectors(found, together)) * prod(kernel.grid) / len(together)
+        brought = SECTOR * _sectors(found, together) * prod(kernel.grid) / len(together)
         share |= dict.fromkeys(found, min(1.0, brought / max(wanted, 1.0)))
     return tuple(_brought(asked, share))
 
@@ -61,13 +60,15 @@ def _together(kernel: Kernel, room: int, multiprocessors: int) -> list[tuple[int
     return [(n % x, n // x % y, n // (x * y)) for n in numbers]
 
 
-def _sectors(loads: Sequence[Access], blocks: Sequence[tuple[int, int, int]]) -> Any:
-    """The sectors that `loads` of one array touch in any of `blocks`."""
-    found = [np.zeros(0, np.int64)]
+def _sectors(loads: Sequence[Access], blocks: Sequence[tuple[int, int, int]]) -> int:
+    """How many sectors `loads` of one array touch in any of `blocks`."""
+    buffer = loads[0].buffer
+    size = dtypes.itemsize(buffer.type)
+    touched = np.zeros(bytes_of(buffer) // SECTOR + 1, dtype=bool)
     for load in loads:
-        size = dtypes.itemsize(load.buffer.type)
         for block in blocks:
             at = dict(zip(("blockIdx.x", "blockIdx.y", "blockIdx.z"), block, strict=True))
             parts = touched_by(load, {x.var: at[x.name] for x in load.loops if x.name in at}).parts
-            found += [np.unique(cells * size // SECTOR) for _, (cells,) in parts]
-    return np.unique(np.concatenate(found))
+            for _, (cells,) in parts:
+                touched[cells * size // SECTOR] = True
+    return int(touched.sum())
