@@ -39,10 +39,11 @@ class FakeGpu:
                 return Failed("source", "k.cu(3): error: expected a ;")
             case fault if fault.startswith("fatal "):
                 return Failed(fault.removeprefix("fatal "), "CUDA_ERROR_X: told", fatal=True)
-        return Ran(tuple(2 * job.arrays[0] for _ in job.outputs))
+        return Ran(tuple(2 * job.arrays[0] for _ in job.outputs), (16,) * len(job.launches))
 
     def time(self, job: Time) -> Timed:
-        return Timed((1e-6,) * 20, 100, "by the fake clock", "clocks not known", True)
+        registers = (24,) * len(job.run.launches)
+        return Timed((1e-6,) * 20, 100, "by the fake clock", "clocks not known", True, registers)
 
     def time_matmul(self, job: TimeMatmul) -> Timed | Failed:
         if job.arrays[0].shape == (1, 1):

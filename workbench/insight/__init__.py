@@ -1,6 +1,7 @@
 """What a program costs and who does what: pure functions of it, giving plain data to draw."""
 
 from workbench.insight.ahead import Ahead, ahead
+from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
@@ -14,13 +15,15 @@ from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
 from workbench.insight.pipelines import Pipelines, pipelines
+from workbench.insight.recorded import Counted, counted
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
+from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled
+from workbench.insight.served import Sector, Wavefront, sectors_of, wavefronts_of
 from workbench.insight.tiles import (
     Axis,
     Digit,
-    Selection,
     Tile,
     Tiles,
     Touch,
@@ -29,8 +32,10 @@ from workbench.insight.tiles import (
     tiles,
     times_text,
 )
+from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
+from workbench.insight.why import Fault, Why, why
 
 __all__ = [
     "Ahead",
@@ -42,8 +47,10 @@ __all__ = [
     "Cell",
     "Coalescing",
     "Conflicts",
+    "Counted",
     "Counts",
     "Digit",
+    "Fault",
     "Flight",
     "Flow",
     "Group",
@@ -51,6 +58,7 @@ __all__ = [
     "Issued",
     "KIND_WORDS",
     "Kind",
+    "Lanes",
     "Level",
     "Limit",
     "Memory",
@@ -64,27 +72,35 @@ __all__ = [
     "Redundancy",
     "Region",
     "Request",
+    "Requests",
     "Reuse",
     "Row",
     "Roofline",
     "Run",
     "SIDES",
+    "Sector",
     "Selection",
     "Table",
     "Term",
     "Tile",
     "Tiles",
+    "Total",
+    "Totals",
     "Touch",
     "Traffic",
     "Turns",
     "Use",
     "Values",
     "Wait",
+    "Wavefront",
     "Who",
+    "Why",
     "ahead",
     "axes",
+    "chosen_values",
     "coalescing",
     "conflicts",
+    "counted",
     "counts",
     "idle_threads",
     "issued",
@@ -95,10 +111,16 @@ __all__ = [
     "occupancy",
     "pipelines",
     "redundancy",
+    "requests_of",
     "roofline",
     "sampled",
+    "sectors_of",
     "tiles",
     "times_text",
+    "totals",
     "turns",
+    "wavefronts_of",
     "who",
+    "why",
+    "worst_of",
 ]

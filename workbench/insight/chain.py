@@ -32,14 +32,16 @@ BARRIER = 20  # clocks from where the last thread comes to where the first goes 
 TURNS = 4  # of a loop that are followed; each after these takes as long as the last of them
 
 
-def chain(kernel: Kernel, latencies: Mapping[Node, float]) -> float:
+def chain(
+    kernel: Kernel, latencies: Mapping[Node, float], shorter: Mapping[Var, int] | None = None
+) -> float:
     """The clocks of one warp of `kernel` alone; `latencies` are those of its loads from memory.
 
     It issues an instruction a clock, in order. A load is on its way until its value is used, or
     until threads wait where the value is stored; those of turns that are unrolled go together, but
     for those in branches.
     """
-    run = _Run(latencies, compiled(kernel))
+    run = _Run(latencies, compiled(kernel), shorter or {})
     run.visit(kernel.body, 1)
     return max(run.now, run.stored)
 
@@ -50,6 +52,7 @@ class _Run:
 
     latencies: Mapping[Node, float]
     made: Compiled
+    shorter: Mapping[Var, int]
     inner: int = 1  # turns of the innermost loop around that are written out together
     again: frozenset[Var] = frozenset()  # counted by loops around that are past their first turn
     now: float = 0.0
@@ -85,9 +88,10 @@ class _Run:
                         self.visit(part, times)
 
     def _loop(self, loop: For, times: int) -> None:
-        extent, var = extent_of(loop), loop.loop_var
-        together, waits = self.made.together[var], var in self.made.waiting
-        turns, around = -(-extent // together), self.again
+        var = loop.loop_var
+        extent = -(-extent_of(loop) // self.shorter.get(var, 1))
+        together, waits = min(self.made.together[var], extent), var in self.made.waiting
+        turns, around = -(-extent // max(together, 1)), self.again
         self.inner = together
         if turns == 1:
             self.visit(loop.body, times * together)

@@ -3,8 +3,9 @@
 Seen in what nvcc 13.0 makes of the lessons' schedules for sm_90. A loop that nobody asks to unroll
 is, if it comes to few instructions, else some of its turns are put together. What the turns of a
 loop have in common is loaded once, ahead of it, and stored once, behind it, unless threads wait in
-it. A load that is chosen by a condition stays in its branch. Loads of shared memory that lie side by side in such turns become one of up to 16 bytes, where
-they are surely aligned; pointers into global memory are not known to be.
+it. A load that is chosen by a condition stays in its branch. Loads of shared memory that lie side
+by side in such turns become one of up to 16 bytes, where they are surely aligned; pointers into
+global memory are not known to be.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import numpy as np
 from workbench import script
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions
-from workbench.insight.coalescing import SECTOR, sectors
 from workbench.insight.compiled import compiled, operations
 from workbench.insight.kinds import UnknownError, kinds_of_requests
+from workbench.insight.sectors import SECTOR, sectors
 from workbench.insight.spread import width
 from workbench.insight.warps import IDLE, distinct, lane_bytes, text_of
 from workbench.insight.wavefronts import WARP, wavefronts

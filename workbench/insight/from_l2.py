@@ -16,8 +16,8 @@ import numpy as np
 from workbench.access.accesses import by_buffer
 from workbench.insight.accesses import Access
 from workbench.insight.cells import touched_by
-from workbench.insight.coalescing import SECTOR
 from workbench.insight.demands import Demand, bytes_of
+from workbench.insight.sectors import SECTOR
 from workbench.ir import Kernel, dtypes
 
 MOST = 8  # blocks that are looked at

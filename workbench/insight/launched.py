@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Literal, NamedTuple, TypeAlias
@@ -11,13 +11,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.chain import chain
-from workbench.insight.coalescing import SECTOR
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, bytes_of, demands, statement_of
 from workbench.insight.from_l2 import from_l2
 from workbench.insight.occupancy import Occupancy, occupancy
+from workbench.insight.sectors import SECTOR
 from workbench.insight.wavefronts import WARP
-from workbench.ir import Kernel, Node
+from workbench.ir import Kernel, Node, Var
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
@@ -107,8 +107,9 @@ def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) 
 class Launch:
     """One launch of a kernel on a target: its kernel as text has it, and what it asks for.
 
-    `even` takes its blocks to be shared out evenly, `waits` leaves so much of what a warp waits for
-    by itself, `starts` so much of its blocks to start.
+    What could be better is said by the rest: with `even` all multiprocessors have the same to do;
+    `waits` leaves that share of what a warp alone takes, `starts` of the blocks to start; loops
+    that are `shorter` have so many times fewer turns.
     """
 
     kernel: Kernel
@@ -118,6 +119,7 @@ class Launch:
     even: bool = False
     waits: float = 1.0
     starts: float = 1.0
+    shorter: Mapping[Var, int] = field(default_factory=dict)
 
     @cached_property
     def blocks(self) -> int:
@@ -204,7 +206,7 @@ class Launch:
     def _latency(self) -> Term:
         """What a warp waits for by itself, as often as blocks come one after the other."""
         rates = self.rates
-        alone = chain(self.kernel, self._latencies())
+        alone = chain(self.kernel, self._latencies(), self.shorter)
         room = max(self.occupancy.room[1], 1)
         waves = -(-self.blocks // (room * rates.sms))
         us = self.waits * waves * alone / rates.clock * 1e6

@@ -10,16 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from workbench.diag import Fail
+from workbench.check.kernels import extent_of
 from workbench.insight.accesses import Access
-from workbench.insight.compiled import operations
-from workbench.insight.demands import Demand, UncountedError, statement_of
-from workbench.insight.launched import Launch, launch, rates_of, us_text
+from workbench.insight.compiled import VECTOR, compiled
+from workbench.insight.demands import LINE, Demand, bytes_of, statement_of
+from workbench.insight.launched import Launch, us_text
+from workbench.insight.modelled import NoTimeError, launches_of
 from workbench.insight.page import Kind, Table
-from workbench.insight.spread import width
-from workbench.insight.warps import threads_of
+from workbench.insight.spread import neighbours
+from workbench.insight.warps import lane_bytes
 from workbench.insight.wavefronts import WARP
-from workbench.ir import Kernel, free_vars
+from workbench.ir import For, Kernel, Var, walk
 from workbench.target import Target
 
 TILE = 8  # cells of a thread down and across, for which each load of an operand can be used
@@ -68,19 +69,12 @@ def why(kernels: Sequence[Kernel], target: Target, *, registers: int | None = No
     answer where there is no modelled time.
     """
     columns = ("fault", "µs gained", "why", "verb", "place")
-    rates = rates_of(target)
-    if rates is None:
-        caption = f"No modelled time: nobody knows how fast {target.title} is."
-        return Why(target.name, None, (), caption, Table(columns, ()))
     try:
-        launches = [launch(kernel, target, rates, registers) for kernel in kernels]
-    except UncountedError as error:
-        caption = f"No modelled time: data say where {error} is, or there is too much to look at."
-        return Why(target.name, None, (), caption, Table(columns, ()))
-    except Fail as fail:
-        return Why(target.name, None, (), f"No modelled time: {fail.headline}.", Table(columns, ()))
+        launches = launches_of(kernels, target, registers)
+    except NoTimeError as error:
+        return Why(target.name, None, (), f"No modelled time: {error}.", Table(columns, ()))
     us = sum(one.us for one in launches)
-    if us < 2 * len(launches) * rates.launch * 1e6:
+    if us < 2 * sum(one.rates.launch for one in launches) * 1e6:
         caption = f"Of {us_text(us)} most is the launch: no schedule makes it faster."
         return Why(target.name, us, (), caption, Table(columns, ()))
     found = (fault for one in launches for fault in _faults(one))
@@ -144,9 +138,8 @@ def _wasteful(one: Launch, resource: str) -> Iterator[tuple[Demand, Launch, floa
     """What takes more turns than its bytes need, `one` without that, and the requests."""
     for demand in one.asked:
         if demand.resource == resource and demand.amount > demand.least:
-            less = demand.least / demand.amount
-            better = _scaled(one, lambda d, own=demand, less=less: less if d is own else 1.0)  # type: ignore[misc]
-            yield demand, better, _requests(one, demand.access)
+            asked = tuple(replace(d, amount=d.least) if d is demand else d for d in one.asked)
+            yield demand, replace(one, asked=asked), _requests(one, demand.access)
 
 
 def _coalescing(one: Launch) -> Iterator[Fault]:
@@ -158,17 +151,7 @@ def _coalescing(one: Launch) -> Iterator[Fault]:
             f"A {verb} of {access.buffer.name} touches {demand.amount / requests:.3g} lines of "
             f"128 bytes where {demand.least / requests:.3g} would do"
         )
-        yield _fault(one, better, "coalescing", words, "bind", _neighbours(access), access)
-
-
-def _neighbours(access: Access) -> str:
-    """The loop whose turns touch neighbouring cells."""
-    index = access.indices[0]
-    form = _form(access, index)
-    for loop in reversed(access.loops):
-        if form.get(loop.var) == 1:
-            return loop.var.name
-    return ""
+        yield _fault(one, better, "coalescing", words, "bind", neighbours(access), access)
 
 
 def _conflicts(one: Launch) -> Iterator[Fault]:
@@ -226,29 +209,29 @@ def _once(one: Launch, access: Access) -> float:
             for d in one.asked
             if d.resource == "issue" and d.access.buffer is access.buffer and d.access.writes
         )
-    return bytes_of(access.buffer) / (4 * WARP)
+    return bytes_of(access.buffer) / LINE
 
 
 def _redundant(one: Launch) -> Iterator[Fault]:
     """Ideal: threads share out the cells that each of them stores."""
-    for demand in one.asked:
-        access = demand.access
-        if demand.resource != "shared" or not access.writes:
-            continue
-        used = access.variables()
-        alike = prod(x.extent for x in access.loops if x.role == "thread" and x.var not in used)
-        own = [x for x in access.loops if x.role == "serial" and x.var in used]
+    for store in (d.access for d in one.asked if d.resource == "shared" and d.access.writes):
+        used = store.variables()
+        alike = prod(x.extent for x in store.loops if x.role == "thread" and x.var not in used)
+        own = [x for x in store.loops if x.role == "serial" and x.var in used]
         if alike == 1 or not own:
             continue
-        scaled = _scaled(one, lambda d, s=access.store: 1 / alike if d.access.store is s else 1.0)  # type: ignore[misc]
-        fewer: dict[Var, int] = {}
-        left = alike
+        fewer, left = dict[Var, int](), alike
         for loop in reversed(own):
             fewer[loop.var] = min(loop.extent, left)
             left = -(-left // fewer[loop.var])
-        better = replace(scaled, shorter=fewer)
-        words = f"{alike} threads copy the same cells of {access.buffer.name}, each for itself"
-        yield _fault(one, better, "redundant", words, "bind", own[-1].var.name, access)
+        better = replace(_scaled(one, _of_store(store, 1 / alike)), shorter=fewer)
+        words = f"{alike} threads copy the same cells of {store.buffer.name}, each for itself"
+        yield _fault(one, better, "redundant", words, "bind", own[-1].var.name, store)
+
+
+def _of_store(access: Access, share: float) -> Callable[[Demand], float]:
+    """Such a share of what the statement of a store asks for."""
+    return lambda demand: share if demand.access.store is access.store else 1.0
 
 
 def _idle_multiprocessors(one: Launch) -> Iterator[Fault]:
@@ -317,7 +300,7 @@ def _instructions(one: Launch) -> Iterator[Fault]:
     words = (
         f"{moved / total:.0%} of the instructions load or store, most of them {most.buffer.name}"
     )
-    yield _fault(one, better, "instructions", words, "vectorize", _neighbours(most), most)
+    yield _fault(one, better, "instructions", words, "vectorize", neighbours(most), most)
 
 
 def _axis(one: Launch, role: str) -> str:

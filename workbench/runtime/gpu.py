@@ -89,7 +89,7 @@ class CupyBackend:
         arrays = _to_device(job)
         self._launcher(job, arrays)()
         cupy.cuda.get_current_stream().synchronize()
-        return Ran(tuple(arrays[k].get() for k in job.outputs))
+        return Ran(tuple(arrays[k].get() for k in job.outputs), self._registers(job))
 
     def _time(self, job: Time) -> Timed:
         import cupy
@@ -110,7 +110,11 @@ class CupyBackend:
             samples, steady = sample_until_steady(
                 sample, spread=job.spread, most=job.samples, seconds=job.seconds
             )
-        return Timed(tuple(samples), count, how, clocks(), steady)
+        return Timed(tuple(samples), count, how, clocks(), steady, self._registers(job.run))
+
+    def _registers(self, job: Run) -> tuple[int, ...]:
+        functions = (self._compiled(job.source, launch.kernel) for launch in job.launches)
+        return tuple(function.num_regs for function in functions)
 
     def _launcher(self, job: Run, arrays: list[Any]) -> Callable[[], None]:
         import numpy

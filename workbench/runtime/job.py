@@ -80,20 +80,22 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The answer to Run."""
+    """The answer to Run; `registers` are those of a thread of each launch, () on a CPU."""
 
     outputs: tuple[np.ndarray, ...]
+    registers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The answer to a request for time: seconds of one run, and what the clocks said."""
+    """The answer to a request for time: seconds of one run, what the clocks said; see `Ran`."""
 
     samples: tuple[float, ...]
     launches_per_sample: int
     how: str
     clocks: str
     steady: bool
+    registers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from workbench import emulate
 from workbench.ir import Buffer, Kernel, PrimFunc
 from workbench.lower import Lowered
 from workbench.lower.shared_memory import dynamic_shared
-from workbench.runtime import recorded
+from workbench.runtime import recorded, registers
 from workbench.runtime.arguments import (
     Argument,
     check_arguments,
@@ -59,8 +59,10 @@ def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
     at = at_sizes(built.func, built.kernels, built.target, arrays)
     arguments = check_arguments(at.func, arrays)
     if built.device.measures:
-        reply = _ask(built, _job(built, at, arguments), seconds)
+        job = job_of(built, at, arguments)
+        reply = _ask(built, job, seconds)
         assert isinstance(reply, Ran)
+        _note_registers(job, reply)
         written = [argument for argument in arguments if argument.written]
         for argument, values in zip(written, reply.outputs, strict=True):
             argument.host[...] = from_bits(values, argument)
@@ -117,8 +119,10 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
         )
     if not report.measures:
         return _recorded(built, report)
-    reply = _ask(built, Time(_job(built, at, arguments), flush=flush), seconds)
+    job = job_of(built, at, arguments)
+    reply = _ask(built, Time(job, flush=flush), seconds)
     assert isinstance(reply, Timed)
+    _note_registers(job, reply)
     return Timing(
         samples=reply.samples,
         device=report.which,
@@ -127,6 +131,11 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
         date=date.today().isoformat(),
         steady=reply.steady,
     )
+
+
+def _note_registers(job: Run, reply: Ran | Timed) -> None:
+    names = (launch.kernel for launch in job.launches)
+    registers.note(job.source, zip(names, reply.registers, strict=False))  # a CPU has none
 
 
 def _refuse_broken(built: Launched, act: str) -> None:
@@ -177,7 +186,7 @@ def ask(
     return reply
 
 
-def _job(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
+def job_of(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
     """The launches with every array numbered: the parameters, then buffers between kernels."""
     number = {buffer: k for k, buffer in enumerate(at.func.params)}
     scratch: list[tuple[int, str]] = []
