@@ -91,13 +91,15 @@ def rates_of(target: Target) -> Rates | None:
 
 
 def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) -> Launch:
-    """A launch of `kernel`; where `registers` of a thread are not known, they are estimated.
+    """A launch of `kernel`; where `registers` of a thread are not recorded, they are estimated.
 
     Raises UncountedError where data say what is touched, and Fail where sizes do.
     """
     kept = keep_values(kernel)
-    needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
-    full = occupancy(kept, target, registers or needed)
+    full = occupancy(kernel, target, registers)
+    if full is not None and full.registers[0] < full.registers[1]:
+        needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
+        full = occupancy(kernel, target, needed)
     assert full is not None  # of a target whose rates are known
     asked = from_l2(kept, demands(kept), max(full.room[1], 1), rates.sms)
     return Launch(kept, rates, full, asked)
@@ -155,9 +157,11 @@ class Launch:
         The L1 cache and shared memory are one memory, which does one thing at a time.
         """
         each = {term.resource: term.us for term in self.terms}
+        first = self.rates.launch * 1e6
+        each["launch"] -= first
         each["shared"] += each.pop("L1")
         longest = max(each.values())
-        return self.rates.launch * 1e6 + longest + UNHIDDEN * (sum(each.values()) - longest)
+        return first + longest + UNHIDDEN * (sum(each.values()) - longest)
 
     def _launch(self) -> Term:
         us = (self.rates.launch + self.starts * self.blocks * self.rates.block) * 1e6
