@@ -39,7 +39,7 @@ from benchmarks import (
 from benchmarks.histories import histories, large
 from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
-from workbench.runtime import Built, recorded
+from workbench.runtime import Built, DeviceReport, recorded
 
 MOST_CELLS = 2**18  # of the arrays of a program that is sanitized: racecheck is slow
 
@@ -152,9 +152,11 @@ def _outcome(row: Results) -> str:
 
 
 def parts_of(
-    results: Results, runs: list[recorded.Run], kernels: list[Built], arch: str
+    results: Results, runs: list[recorded.Run], out: Path, device: DeviceReport
 ) -> dict[str, Callable[[], object]]:
     """Every part by its name, in the order in which they run."""
+    kernels: list[Built] = []
+    arch = device.gpu.arch if device.gpu else ""
     return {
         "card": vendor.card,
         "histories": lambda: run_histories(results, runs, kernels),
@@ -195,9 +197,7 @@ def main(*asked: str) -> int:
         print(device)
         return 1
     runs: list[recorded.Run] = []
-    kernels: list[Built] = []
-    arch = device.gpu.arch if device.gpu else ""
-    parts = parts_of(results, runs, kernels, arch)
+    parts = parts_of(results, runs, out, device)
     seconds = results["seconds"] = {}
     for name in asked or parts:
         part = parts[name]
