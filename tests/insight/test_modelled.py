@@ -10,7 +10,8 @@ from benchmarks.matmuls import SCHEDULES, matmul
 from workbench import insight, target
 from workbench.insight.chain import BARRIER, chain
 from workbench.insight.compiled import compiled
-from workbench.insight.demands import demands
+from workbench.insight.demands import Demand, demands
+from workbench.insight.from_l2 import from_l2
 from workbench.ir import Kernel
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
@@ -187,3 +188,46 @@ def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
             B[v] = T.if_then_else(v * 3 + 1 < 40, A[v], T.float32(0)) + T.float32(1)
 """)
     assert demanded(kernel)["B", "arithmetic"] == 1
+
+
+def test_a_load_that_a_condition_chooses_stays_in_its_branch():
+    """A thread's four outputs use one cell of W: loaded once, but for each where it is chosen."""
+    text = """
+@T.prim_func
+def main(W: T.Buffer((32,), "float32"), B: T.Buffer((32, 4), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for j in T.unroll(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = {value} * T.float32(2)
+"""
+    chosen = "T.if_then_else(vi + vj < 34, W[vi], T.float32(0))"
+    loads = [
+        demanded(kernel)["W", "issue"]
+        for value in ("W[vi]", chosen)
+        for kernel in built(text.format(value=value))
+    ]
+    assert loads == [1, 4]
+
+
+def test_blocks_on_one_multiprocessor_share_what_they_load():
+    """All blocks load the same line: those of a multiprocessor bring it from L2 once."""
+    (kernel,) = built("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((1056, 32), "float32")):
+    for b in T.thread_binding(1056, thread="blockIdx.x"):
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("B"):
+                vb, vi = T.axis.remap("SS", [b, i])
+                B[vb, vi] = A[vi] + T.float32(1)
+""")
+    asked = demands(kernel)
+    brought = [
+        sum(d.amount for d in from_l2(kernel, asked, room, 132) if is_load_from_l2(d))
+        for room in (1, 4, 8)
+    ]
+    assert brought == [1056 * 128, 264 * 128, 132 * 128]
+
+
+def is_load_from_l2(demand: Demand) -> bool:
+    return demand.resource == "L2" and not demand.access.writes

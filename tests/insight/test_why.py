@@ -104,3 +104,15 @@ def test_there_is_no_answer_without_a_time():
     found = insight.why(wb.build(cells(product(), 16, 16)).kernels, target.get("cuda"))
     assert (found.us, found.faults) == (None, ())
     assert found.caption == "No modelled time: nobody knows how fast any CUDA GPU is."
+
+
+def test_each_verb_that_is_named_is_one_of_a_schedule():
+    ways = [
+        cells(product(), 16, 16, along="i"),
+        cells(product(), 4, 2),
+        shared(product(), 1, 4, 32, 8, 32, along="i", width=1),
+        windows(wb.Schedule(window_sum(2**20)), 128, copy="alone"),
+        blocking_with_shared(product(), 8, 8, 16, 16, 8),
+    ]
+    verbs = {f.verb for sch in ways for f in why(sch).faults}
+    assert len(verbs) >= 5 and all(hasattr(wb.Schedule, verb) for verb in verbs)
