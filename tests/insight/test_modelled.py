@@ -7,6 +7,8 @@ import pytest
 import workbench as wb
 from benchmarks.histories import window_sum
 from benchmarks.matmuls import SCHEDULES, matmul
+from tests.support.cases import seeds
+from tests.support.random_kernels import random_kernel
 from workbench import insight, target
 from workbench.insight.chain import BARRIER, chain
 from workbench.insight.compiled import compiled
@@ -231,3 +233,16 @@ def main(A: T.Buffer((32,), "float32"), B: T.Buffer((1056, 32), "float32")):
 
 def is_load_from_l2(demand: Demand) -> bool:
     return demand.resource == "L2" and not demand.access.writes
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds())
+def test_random_kernels_have_a_time_or_a_reason(seed: int):
+    kernel = random_kernel(seed)
+    found, faults = insight.modelled([kernel], H200), insight.why([kernel], H200)
+    assert found.us == faults.us
+    if found.us is None:
+        assert found.caption == faults.caption and found.caption.startswith("No modelled time: ")
+        return
+    assert all(0 <= one.us <= found.us + 0.5 for one in found.terms)
+    assert all(0 < fault.gain < found.us for fault in faults.faults)
