@@ -24,7 +24,7 @@ from workbench.target import Target
 Resource: TypeAlias = Literal[
     "launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency"
 ]
-L2_PORT = 64  # bytes a clock that a multiprocessor has from L2 at most (NVIDIA A100 whitepaper)
+L2_PORT = 64  # bytes a clock that one multiprocessor has from L2 at most: two sectors, assumed
 UNHIDDEN = 0.2  # of the time of what is not the longest, that is not behind it
 
 
