@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import workbench as wb
@@ -14,7 +16,7 @@ from workbench.insight.chain import BARRIER, chain
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, demands
 from workbench.insight.from_l2 import from_l2
-from workbench.ir import Kernel
+from workbench.ir import WARP_CALL, For, Kernel, walk_statements
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
@@ -161,6 +163,16 @@ def main(
     assert found.caption == (
         "No modelled time: data say where A[I_[i]] is, or there is too much to look at."
     )
+
+
+def test_what_tensor_cores_do_has_no_time():
+    _, steps, tiles = SCHEDULES[1]
+    (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
+    loop = next(node for node in walk_statements(kernel.body) if isinstance(node, For))
+    called = replace(loop, annotations=((WARP_CALL, "mma"),))
+    found = insight.modelled([replace(kernel, body=called)], H200)
+    assert found.us is None
+    assert found.caption == "No modelled time: what tensor cores take is not counted."
 
 
 def test_registers_that_a_compiler_tells_are_taken():

@@ -42,6 +42,7 @@ from workbench.ir import (
     once,
     substitute,
     walk,
+    walk_statements,
 )
 
 WRITTEN = 100  # instructions up to which turns of a loop are written out: all, or a power of two
@@ -128,11 +129,11 @@ class Compiled:
 @once
 def compiled(kernel: Kernel) -> Compiled:
     """What nvcc is taken to make of `kernel`."""
-    loops = [node for node in walk(kernel.body) if isinstance(node, For)]
+    loops = [node for node in walk_statements(kernel.body) if isinstance(node, For)]
     waiting = {
         loop.loop_var
         for loop in loops
-        if any(isinstance(node, (Barrier, WaitGroup)) for node in walk(loop.body))
+        if any(isinstance(node, (Barrier, WaitGroup)) for node in walk_statements(loop.body))
     }
     together: dict[Var, int] = {}
     for loop in loops:
@@ -147,6 +148,7 @@ def compiled(kernel: Kernel) -> Compiled:
     return Compiled(together, frozenset(waiting), words + OTHERS)
 
 
+@once
 def chosen_loads(expr: Expr) -> set[Node]:
     """The loads in `expr` that are made where a condition in it holds, in a branch of their own."""
     choices = (n for n in walk(expr) if isinstance(n, Call) and n.op == "if_then_else")
@@ -168,6 +170,7 @@ def instructions(stmt: Stmt) -> int:
     return sum(instructions(child) for child in children(stmt) if isinstance(child, Stmt))
 
 
+@once
 def operations(expr: Expr) -> int:
     """Instructions for the operations on values in `expr`, of each lane of a vector.
 
