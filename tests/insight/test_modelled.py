@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import workbench as wb
 from benchmarks.histories import window_sum
 from benchmarks.matmuls import SCHEDULES, matmul
+from tests.support.cases import seeds
+from tests.support.random_kernels import random_kernel
 from workbench import insight, target
 from workbench.insight.chain import BARRIER, chain
 from workbench.insight.compiled import compiled
-from workbench.insight.demands import demands
-from workbench.ir import Kernel
+from workbench.insight.demands import Demand, demands
+from workbench.insight.from_l2 import from_l2
+from workbench.ir import WARP_CALL, For, Kernel, walk_statements
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
@@ -80,11 +85,11 @@ def test_terms_are_what_is_asked_over_the_rates():
     clock = 1e6 / H200.clock_hz
     assert term(found, "L1").us == pytest.approx(2 * 2 * clock)
     assert term(found, "issue").us == pytest.approx(2 * 3 / 4 * clock)
-    assert term(found, "L2").us == pytest.approx(133 * 256 / H200.l2_bandwidth * 1e6)
+    assert term(found, "L2").us == pytest.approx(133 * 128 / H200.l2_bandwidth * 1e6)
     assert term(found, "launch").us == pytest.approx(0.5 + 133 * 0.6e-3)
     assert term(found, "device").us == 0
     # an instruction to load, the wait, an instruction to multiply and one to store
-    assert term(found, "latency").us == pytest.approx((262 + 3) * clock)
+    assert term(found, "latency").us == pytest.approx((286 + 3) * clock)
     assert found.kind == "modelled"
 
 
@@ -160,6 +165,16 @@ def main(
     )
 
 
+def test_what_tensor_cores_do_has_no_time():
+    _, steps, tiles = SCHEDULES[1]
+    (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
+    loop = next(node for node in walk_statements(kernel.body) if isinstance(node, For))
+    called = replace(loop, annotations=((WARP_CALL, "mma"),))
+    found = insight.modelled([replace(kernel, body=called)], H200)
+    assert found.us is None
+    assert found.caption == "No modelled time: what tensor cores take is not counted."
+
+
 def test_registers_that_a_compiler_tells_are_taken():
     kernel = copy(2**12, 256, 1)
     few, many = (insight.modelled([kernel], H200, registers=n) for n in (16, 255))
@@ -187,3 +202,59 @@ def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
             B[v] = T.if_then_else(v * 3 + 1 < 40, A[v], T.float32(0)) + T.float32(1)
 """)
     assert demanded(kernel)["B", "arithmetic"] == 1
+
+
+def test_a_load_that_a_condition_chooses_stays_in_its_branch():
+    """A thread's four outputs use one cell of W: loaded once, but for each where it is chosen."""
+    text = """
+@T.prim_func
+def main(W: T.Buffer((32,), "float32"), B: T.Buffer((32, 4), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for j in T.unroll(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = {value} * T.float32(2)
+"""
+    chosen = "T.if_then_else(vi + vj < 34, W[vi], T.float32(0))"
+    loads = [
+        demanded(kernel)["W", "issue"]
+        for value in ("W[vi]", chosen)
+        for kernel in built(text.format(value=value))
+    ]
+    assert loads == [1, 4]
+
+
+def test_blocks_on_one_multiprocessor_share_what_they_load():
+    """All blocks load the same line: those of a multiprocessor bring it from L2 once."""
+    (kernel,) = built("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((1056, 32), "float32")):
+    for b in T.thread_binding(1056, thread="blockIdx.x"):
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("B"):
+                vb, vi = T.axis.remap("SS", [b, i])
+                B[vb, vi] = A[vi] + T.float32(1)
+""")
+    asked = demands(kernel)
+    brought = [
+        sum(d.amount for d in from_l2(kernel, asked, room, 132) if is_load_from_l2(d))
+        for room in (1, 4, 8)
+    ]
+    assert brought == [1056 * 128, 264 * 128, 132 * 128]
+
+
+def is_load_from_l2(demand: Demand) -> bool:
+    return demand.resource == "L2" and not demand.access.writes
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds())
+def test_random_kernels_have_a_time_or_a_reason(seed: int):
+    kernel = random_kernel(seed)
+    found, faults = insight.modelled([kernel], H200), insight.why([kernel], H200)
+    assert found.us == faults.us
+    if found.us is None:
+        assert found.caption == faults.caption and found.caption.startswith("No modelled time: ")
+        return
+    assert all(0 <= one.us <= found.us + 0.5 for one in found.terms)
+    assert all(0 < fault.gain < found.us for fault in faults.faults)

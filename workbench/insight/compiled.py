@@ -3,8 +3,9 @@
 Seen in what nvcc 13.0 makes of the lessons' schedules for sm_90. A loop that nobody asks to unroll
 is, if it comes to few instructions, else some of its turns are put together. What the turns of a
 loop have in common is loaded once, ahead of it, and stored once, behind it, unless threads wait in
-it. Loads of shared memory that lie side by side in such turns become one of up to 16 bytes, where
-they are surely aligned; pointers into global memory are not known to be.
+it. A load that is chosen by a condition stays in its branch. Loads of shared memory that lie side
+by side in such turns become one of up to 16 bytes, where they are surely aligned; pointers into
+global memory are not known to be.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from workbench.ir import (
     Expr,
     For,
     Kernel,
+    Node,
     Ramp,
     Stmt,
     Var,
@@ -40,6 +42,7 @@ from workbench.ir import (
     once,
     substitute,
     walk,
+    walk_statements,
 )
 
 WRITTEN = 100  # instructions up to which turns of a loop are written out: all, or a power of two
@@ -62,6 +65,8 @@ class Compiled:
 
     def issued(self, access: Access) -> Access:
         """`access` in the turns in which it is made, and as wide."""
+        if access.store and access.node in chosen_loads(access.store.value):
+            return access
         used = access.variables() | self.waiting
         loops = tuple(
             loop for loop in access.loops if loop.role in ("block", "thread") or loop.var in used
@@ -124,11 +129,11 @@ class Compiled:
 @once
 def compiled(kernel: Kernel) -> Compiled:
     """What nvcc is taken to make of `kernel`."""
-    loops = [node for node in walk(kernel.body) if isinstance(node, For)]
+    loops = [node for node in walk_statements(kernel.body) if isinstance(node, For)]
     waiting = {
         loop.loop_var
         for loop in loops
-        if any(isinstance(node, (Barrier, WaitGroup)) for node in walk(loop.body))
+        if any(isinstance(node, (Barrier, WaitGroup)) for node in walk_statements(loop.body))
     }
     together: dict[Var, int] = {}
     for loop in loops:
@@ -141,6 +146,14 @@ def compiled(kernel: Kernel) -> Compiled:
     own = (buffer for buffer in kernel.allocs if buffer.scope == "local")
     words = sum(-(-prod(b.shape) * dtypes.itemsize(b.type) // 4) for b in own)
     return Compiled(together, frozenset(waiting), words + OTHERS)
+
+
+@once
+def chosen_loads(expr: Expr) -> set[Node]:
+    """The loads in `expr` that are made where a condition in it holds, in a branch of their own."""
+    choices = (n for n in walk(expr) if isinstance(n, Call) and n.op == "if_then_else")
+    branches = (branch for choice in choices for branch in choice.args[1:])
+    return {n for branch in branches for n in walk(branch) if isinstance(n, BufferLoad)}
 
 
 def instructions(stmt: Stmt) -> int:
@@ -157,6 +170,7 @@ def instructions(stmt: Stmt) -> int:
     return sum(instructions(child) for child in children(stmt) if isinstance(child, Stmt))
 
 
+@once
 def operations(expr: Expr) -> int:
     """Instructions for the operations on values in `expr`, of each lane of a vector.
 

@@ -49,6 +49,15 @@ def width(access: Access) -> int:
     return max((n.lanes for n in walk(access.node) if isinstance(n, Ramp)), default=1)
 
 
+def neighbours(access: Access) -> Var | None:
+    """The variable of the innermost loop whose turns touch neighbouring cells, if there is one."""
+    of = spread(access)
+    own = {var: loop.var for var, loop in zip(of.extents, access.loops, strict=True)}
+    digits = [d for d, step in of.forms[-1].terms.items() if isinstance(d, Digit) and step == 1]
+    beside = {digit.var for digit in digits if digit.stride == 1}
+    return next((own[var] for var in reversed(of.extents) if var in beside), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Dimensions of an index and conditions that share digits, and these digits."""

@@ -1,0 +1,316 @@
+"""why: what a kernel loses its modelled time to, and what would be gained if each alone were ideal.
+
+A fault is judged by the model itself: the time of the launches with that one thing at its best,
+all else as it is. What is ideal is told with each, below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from workbench.check.kernels import extent_of
+from workbench.insight.accesses import Access
+from workbench.insight.compiled import VECTOR, compiled
+from workbench.insight.demands import LINE, Demand, bytes_of, statement_of
+from workbench.insight.launched import Launch, us_text
+from workbench.insight.modelled import NoTimeError, launches_of
+from workbench.insight.page import Kind, Table
+from workbench.insight.spread import neighbours
+from workbench.insight.warps import lane_bytes
+from workbench.insight.wavefronts import WARP
+from workbench.ir import For, Kernel, Var, walk
+from workbench.target import Target
+
+TILE = 8  # cells of a thread down and across, for which each load of an operand can be used
+LEAST = 0.01  # of the time: a fault that would gain less is not told
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that a kernel could do better, and `gain`, the µs of the modelled time without it.
+
+    `name` is "coalescing", "conflicts", "reuse", "redundant", "launch", "idle lanes", "idle
+    multiprocessors", "latency" or "instructions"; `statement` and `buffer` say where it is, "" for
+    the whole kernel. `verb` would help, at `place`, a loop or buffer ("" where no one place says
+    it).
+    """
+
+    name: str
+    gain: float
+    words: str
+    verb: str
+    place: str
+    kernel: str
+    statement: str = ""
+    buffer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Where the modelled time of kernels goes: `faults` by what each alone would gain, most first.
+
+    `us` is the time as it is, None where there is none; then `caption` says why.
+    """
+
+    target: str
+    us: float | None
+    faults: tuple[Fault, ...]
+    caption: str
+    table: Table
+    kind: Kind = "modelled"
+
+
+def why(kernels: Sequence[Kernel], target: Target, *, registers: int | None = None) -> Why:
+    """What `kernels` lose their `modelled` time on `target` to.
+
+    Where starting a kernel takes longer than all that it does, nothing is ranked. There is no
+    answer where there is no modelled time.
+    """
+    columns = ("fault", "µs gained", "why", "verb", "place")
+    try:
+        launches = launches_of(kernels, target, registers)
+    except NoTimeError as error:
+        return Why(target.name, None, (), f"No modelled time: {error}.", Table(columns, ()))
+    us = sum(one.us for one in launches)
+    if us < 2 * sum(one.rates.launch for one in launches) * 1e6:
+        caption = f"Of {us_text(us)} most is the launch: no schedule makes it faster."
+        return Why(target.name, us, (), caption, Table(columns, ()))
+    found = (fault for one in launches for fault in _faults(one))
+    told = (fault for fault in found if fault.gain > LEAST * us)
+    faults = tuple(sorted(told, key=lambda fault: -fault.gain))
+    rows = tuple((f.name, round(f.gain, 3), f.words, f.verb, f.place) for f in faults)
+    return Why(target.name, us, faults, _caption(us, faults), Table(columns, rows))
+
+
+def _caption(us: float, faults: Sequence[Fault]) -> str:
+    if not faults:
+        return f"Of {us_text(us)} nothing is lost that a single change would win back."
+    first = faults[0]
+    return f"{first.words}: without that {us_text(first.gain)} of {us_text(us)} less, modelled."
+
+
+def _faults(one: Launch) -> Iterator[Fault]:
+    """What `one` could do better, thing by thing."""
+    for look in (
+        _coalescing,
+        _conflicts,
+        _reuse_of_global,
+        _reuse_of_shared,
+        _redundant,
+        _idle_multiprocessors,
+        _idle_lanes,
+        _launches,
+        _latency,
+        _instructions,
+    ):
+        yield from look(one)
+
+
+def _fault(
+    one: Launch,
+    better: Launch,
+    name: str,
+    words: str,
+    verb: str,
+    place: str,
+    access: Access | None = None,
+) -> Fault:
+    statement = statement_of(access) if access else ""
+    buffer = access.buffer.name if access else ""
+    gain = one.us - better.us
+    return Fault(name, gain, words, verb, place, one.kernel.name, statement, buffer)
+
+
+def _scaled(one: Launch, share: Callable[[Demand], float]) -> Launch:
+    """`one` with such a share of each demand."""
+    asked = tuple(replace(d, amount=d.amount * share(d)) for d in one.asked)
+    return replace(one, asked=asked)
+
+
+def _moves(one: Launch) -> dict[Access, Demand]:
+    """The requests of each access to memory."""
+    found: dict[Access, Demand] = {}
+    for demand in one.asked:
+        if demand.resource == "issue" and demand.access.buffer.scope != "local":
+            found.setdefault(demand.access, demand)
+    return found
+
+
+def _wasteful(one: Launch, resource: str) -> Iterator[tuple[Access, Launch, str, str]]:
+    """Where a statement takes more turns for a buffer than its bytes need.
+
+    Each with `one` without that, and the turns of a request, as they are and at best.
+    """
+    moves = _moves(one)
+    groups: dict[object, list[Demand]] = {}
+    for demand in one.asked:
+        if demand.resource == resource and demand.amount > demand.least:
+            access = demand.access
+            groups.setdefault((access.store, access.buffer, access.writes), []).append(demand)
+    for group in groups.values():
+        asked = tuple(replace(d, amount=d.least) if d in group else d for d in one.asked)
+        requests = sum(moves[d.access].amount for d in group)
+        sums = (sum(d.amount for d in group), sum(d.least for d in group))
+        turns, least = (f"{total / requests:.3g}" for total in sums)
+        yield group[0].access, replace(one, asked=asked), turns, least
+
+
+def _coalescing(one: Launch) -> Iterator[Fault]:
+    """Ideal: the lanes of each request lie side by side."""
+    stored = {v for d in one.asked if _is_result(d.access) for v in d.access.variables()}
+    for access, better, turns, least in _wasteful(one, "L1"):
+        words = (
+            f"A {_verb(access)} of {access.buffer.name} touches {turns} lines of 128 bytes where "
+            f"{least} would do"
+        )
+        beside = neighbours(access)
+        place = beside.name if beside is not None and beside in stored else _axis(one, "thread")
+        yield _fault(one, better, "coalescing", words, "bind", place, access)
+
+
+def _is_result(access: Access) -> bool:
+    return access.writes and access.buffer.scope == "global"
+
+
+def _verb(access: Access) -> str:
+    return "store" if access.writes else "load"
+
+
+def _conflicts(one: Launch) -> Iterator[Fault]:
+    """Ideal: the words of a request are in banks of their own."""
+    for access, better, turns, least in _wasteful(one, "shared"):
+        name = access.buffer.name
+        words = (
+            f"A {_verb(access)} of {name} takes {turns} turns of the banks where {least} would do"
+        )
+        yield _fault(one, better, "conflicts", words, "storage_align", name, access)
+
+
+def _reuse_of_global(one: Launch) -> Iterator[Fault]:
+    """Ideal: a block's tile is large enough to use what is loaded `TILE` times, by each of two."""
+    loads = [d for d in one.asked if d.resource == "L1" and not d.access.writes]
+    yield from _reuse(one, loads, "cache_read")
+
+
+def _reuse_of_shared(one: Launch) -> Iterator[Fault]:
+    """Ideal: a thread has `TILE` x `TILE` cells, and keeps what it loads for a row of them."""
+    loads = [d for d in one.asked if d.resource == "shared" and not d.access.writes]
+    yield from _reuse(one, loads, "split")
+
+
+def _reuse(one: Launch, loads: Sequence[Demand], verb: str) -> Iterator[Fault]:
+    moves = _moves(one)
+    computed = sum(d.amount for d in one.asked if d.resource == "arithmetic")
+    made = [d.access for d in loads if moves[d.access].amount]
+    if not computed or not made:
+        return
+    once = {access: min(_once(one, access), moves[access].amount) for access in made}
+    enough = {a: max(computed / TILE, least) / moves[a].amount for a, least in once.items()}
+    shares = {access: share for access, share in enough.items() if share < 1}
+    if not shares:
+        return
+    lost = {d.access: d.amount * (1 - shares[d.access]) for d in loads if d.access in shares}
+    most = max(lost, key=lost.__getitem__)
+    again = 1 - once[most] / moves[most].amount
+    words = (
+        f"{again:.0%} of what is loaded of {most.buffer.name} was loaded before; loads for each "
+        f"operation: {moves[most].amount / computed:.2g}"
+    )
+    place = most.buffer.name if verb == "cache_read" else _axis(one, "thread")
+    better = _scaled(one, lambda demand: shares.get(demand.access, 1.0))
+    yield _fault(one, better, "reuse", words, verb, place, most)
+
+
+def _once(one: Launch, load: Access) -> float:
+    """The requests that load each cell once: of the array, or each time that a block fills it."""
+    if load.buffer.scope == "global":
+        return bytes_of(load.buffer) / LINE
+    return sum(d.amount for a, d in _moves(one).items() if a.writes and a.buffer is load.buffer)
+
+
+def _redundant(one: Launch) -> Iterator[Fault]:
+    """Ideal: threads share out the cells that each of them stores."""
+    for store in (d.access for d in one.asked if d.resource == "shared" and d.access.writes):
+        used = store.variables()
+        alike = prod(x.extent for x in store.loops if x.role == "thread" and x.var not in used)
+        own = [x for x in store.loops if x.role == "serial" and x.var in used]
+        if alike == 1 or not own:
+            continue
+        fewer, left = dict[Var, int](), alike
+        for loop in reversed(own):
+            fewer[loop.var] = min(loop.extent, left)
+            left = -(-left // fewer[loop.var])
+        better = replace(_scaled(one, _of_store(store, 1 / alike)), shorter=fewer)
+        words = f"{alike} threads copy the same cells of {store.buffer.name}, each for itself"
+        yield _fault(one, better, "redundant", words, "bind", own[-1].var.name, store)
+
+
+def _of_store(access: Access, share: float) -> Callable[[Demand], float]:
+    """Such a share of what the statement of a store asks for."""
+    return lambda demand: share if demand.access.store is access.store else 1.0
+
+
+def _idle_multiprocessors(one: Launch) -> Iterator[Fault]:
+    """Ideal: blocks share their work out to all multiprocessors evenly."""
+    blocks, sms = one.blocks, one.rates.sms
+    last = blocks % sms
+    if last:
+        better = replace(one, even=True, waits=min(1.0, blocks / sms))
+        words = f"{sms - blocks} of {sms} multiprocessors have no block"
+        if blocks > sms:
+            words = f"The last {last} of {blocks:,} blocks leave {sms - last} multiprocessors idle"
+        yield _fault(one, better, "idle multiprocessors", words, "split", _axis(one, "block"))
+
+
+def _idle_lanes(one: Launch) -> Iterator[Fault]:
+    """Ideal: every lane of a warp has a thread."""
+    threads = prod(one.kernel.block)
+    lanes = -(-threads // WARP) * WARP
+    if threads < lanes:
+        better = _scaled(one, lambda d: 1.0 if d.resource == "L2" else threads / lanes)
+        words = f"{lanes - threads} of the {lanes} lanes of a block have no thread"
+        yield _fault(one, better, "idle lanes", words, "split", _axis(one, "thread"))
+
+
+def _launches(one: Launch) -> Iterator[Fault]:
+    """Ideal: no more blocks than there is room for at a time."""
+    enough = max(one.occupancy.room[1], 1) * one.rates.sms
+    if one.blocks > enough:
+        better = replace(one, starts=enough / one.blocks)
+        us = one.blocks * one.rates.block * 1e6
+        words = f"{one.blocks:,} blocks take {us_text(us)} to start; {enough:,} fill the GPU"
+        yield _fault(one, better, "launch", words, "split", _axis(one, "block"))
+
+
+def _latency(one: Launch) -> Iterator[Fault]:
+    """Ideal: a warp finds every value there when it wants it."""
+    full, limit = one.occupancy.fraction[1], one.occupancy.limited_by
+    by = f", limited by {limit}" if limit and full < 1 else ""
+    words = f"Warps wait, and {full:.0%} of those that there is room for are there{by}"
+    made = compiled(one.kernel)
+    loops = [node for node in walk(one.kernel.body) if isinstance(node, For)]
+    waiting = [loop.loop_var.name for loop in loops if loop.loop_var in made.waiting]
+    rolled = [x.loop_var.name for x in loops if made.together[x.loop_var] < extent_of(x)]
+    verb, place = ("pipeline", waiting[0]) if waiting else ("unroll", "".join(rolled[-1:]))
+    yield _fault(one, replace(one, waits=0.0), "latency", words, verb, place)
+
+
+def _instructions(one: Launch) -> Iterator[Fault]:
+    """Ideal: what is loaded or stored comes 16 bytes at a time."""
+    moves, made = _moves(one), compiled(one.kernel)
+    moved = sum(demand.amount for demand in moves.values())
+    total = sum(demand.amount for demand in one.asked if demand.resource == "issue")
+    most = max(moves.values(), key=lambda demand: demand.amount).access
+    less = {id(d): lane_bytes(made.issued(a)) / VECTOR for a, d in moves.items()}
+    better = _scaled(one, lambda demand: less.get(id(demand), 1.0))
+    words = f"{moved / total:.0%} of the instructions load or store, most often {most.buffer.name}"
+    beside = neighbours(most)
+    place = "" if beside is None else beside.name
+    yield _fault(one, better, "instructions", words, "vectorize", place, most)
+
+
+def _axis(one: Launch, role: str) -> str:
+    """The variable of the first axis of blocks, or of threads."""
+    return next((var.name for axis, var in one.kernel.axes if axis.startswith(role)), "")
