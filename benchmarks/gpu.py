@@ -111,13 +111,12 @@ def report(results: Results) -> str:
         speed = f"{row['seconds'] * 1e6:.3g} µs, {row['terabytes_per_second']} TB/s"
         lines.append(f"{speed:<34} {row['name']}")
     keep = (
-        "cuBLAS",
+        "libraries",
         "beside TVM",
         "values kept",
         "beside cuBLAS",
         "asynchronous copies",
         "convolution beside TVM",
-        "cuDNN",
         "card",
         "faults",
         "full",
@@ -170,7 +169,7 @@ def main(*asked: str) -> int:
         "any size, time": any_size.time_one,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
-        "cuBLAS": lambda: large_matmuls.cublas(runs),
+        "libraries": lambda: vendor.libraries(runs),
         "beside TVM": large_matmuls.beside_tvm,
         "values kept": large_matmuls.values_kept,
         "beside cuBLAS": large_matmuls.beside_cublas,
@@ -178,7 +177,6 @@ def main(*asked: str) -> int:
         "tile sizes": lambda: large_matmuls.run_grid(results, runs),
         "convolution": lambda: large_convolutions.run_convolutions(results, runs),
         "convolution beside TVM": large_convolutions.beside_tvm,
-        "cuDNN": lambda: large_convolutions.cudnn(runs),
     }
     seconds = results["seconds"] = {}
     for name in asked or parts:

@@ -10,9 +10,9 @@ import numpy as np
 
 import workbench as wb
 from benchmarks.histories import vector_add
+from benchmarks.vendor import nvidia_smi
 from workbench.runtime import Built, DeviceError
 from workbench.runtime.devices import WORKER
-from workbench.runtime.gpu import nvidia_smi
 from workbench.runtime.job import Failed, Hello, Launch, Run
 from workbench.runtime.worker import Worker
 
