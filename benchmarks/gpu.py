@@ -29,6 +29,7 @@ from benchmarks import (
     large_matmuls,
     sanitize,
     shared_sums,
+    sharing,
     vendor,
 )
 from benchmarks.histories import histories, large
@@ -119,7 +120,7 @@ def report(results: Results) -> str:
         "convolution beside TVM",
         "card",
         "faults",
-        "full",
+        "lock",
         "idle",
         "sanitizer",
         "shared sums",
@@ -160,8 +161,8 @@ def main(*asked: str) -> int:
         "histories": lambda: run_histories(results, runs, kernels),
         "asynchronous copies": lambda: large_matmuls.asynchronous(kernels),
         "sanitizer": lambda: sanitize.sanitize(kernels, arch),
-        "faults": isolation.faulty_kernels,
-        "full": isolation.full_card,
+        "faults": isolation.faults,
+        "lock": sharing.shared_card,
         "idle": isolation.idle_worker,
         "shared sums": shared_sums.compare_small,
         "row sum": shared_sums.time_large,
