@@ -109,7 +109,7 @@ def notebook(number: int) -> None:
     """Time whenever asked, `ROUNDS` times in a row, and say what came out."""
     kernel = _kernel(number)
     arrays = [np.ones(buffer.shape, "float32") for buffer in kernel.func.params]
-    kernel(*arrays)
+    kernel(*arrays, waits=lambda before: None)
     print("ready", flush=True)
     for _ in sys.stdin:
         places: list[int] = []

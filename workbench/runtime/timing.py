@@ -55,7 +55,7 @@ class Timing:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Sentences that say why to compare it with care; () where nothing speaks against it.
+        """Why to compare its seconds with care, a sentence each; () where nothing is against it.
 
         >>> made = {"device": "a GPU", "how": "events", "clocks": "", "date": "2026-11-23"}
         >>> wb.runtime.Timing(samples=(1e-6, 9e-6), steady=False, **made).doubts
