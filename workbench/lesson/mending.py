@@ -20,7 +20,7 @@ from workbench.lesson.exercise import WIDTH, Hint
 from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import mends, refuse_hidden
 from workbench.lower import Fault, put_ahead
-from workbench.runtime.building import broken, build, with_kernels
+from workbench.runtime.building import break_it, build, with_kernels
 from workbench.runtime.built import Built
 
 WAYS = (
@@ -45,7 +45,7 @@ class Broken:
     @cached_property
     def kernel(self) -> Built:
         """The kernel that is given."""
-        return broken(self.whole, self.fault)
+        return break_it(self.whole, self.fault)
 
     def mended(self, mend: object) -> Built:
         """The kernel with what `mend` says put in. Raises Fail for what is no mend of it."""

@@ -153,7 +153,7 @@ def _refuse_broken(built: Launched, act: str) -> None:
     if built.lowered.fault:
         raise DeviceError(
             f"Can't {act} {built.func.name}: its kernel is broken on purpose",
-            detail=f"it lacks a {built.lowered.fault}: on a GPU it may hang, or give any numbers",
+            detail=f"{built.lowered.fault}: on a GPU it may hang, or give any numbers",
             hint="kernel.emulate(...) shows what is wrong; mend it first.",
         )
 
