@@ -141,21 +141,22 @@ def _shorter(node: Node) -> Node | None:
     if not isinstance(node, (BufferLoad, BufferStore)):
         return node
     (index,) = node.indices
-    factors = [n.b.value for n in walk(index) if _is_stride(n)]
-    if not factors:
+    most = max(map(_stride, walk(index)))
+    if most < 2:
         return node
 
     def visit(part: Node) -> Node:
-        if _is_stride(part) and part.b.value == max(factors):
-            return replace(part, b=const(int(part.b.value) - 1, part.b.dtype))
+        if isinstance(part, BinOp) and _stride(part) == most:
+            return replace(part, b=const(most - 1, part.b.dtype))
         return part
 
     return replace(node, indices=(simplify(rewrite(index, visit)),))
 
 
-def _is_stride(node: Node) -> bool:
+def _stride(node: Node) -> int:
+    """The number by which an index is multiplied; 0 for all else."""
     factor = node.b if isinstance(node, BinOp) and node.op == "*" else None
-    return isinstance(factor, Const) and int(factor.value) > 1
+    return int(factor.value) if isinstance(factor, Const) else 0
 
 
 _WRONG: dict[Kind, Callable[[Node], Node | None]] = {
