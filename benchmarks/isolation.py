@@ -54,6 +54,7 @@ def one_fault(name: str) -> Results:
     good = _bound_add()
     told: Counter[str] = Counter()
     right, slowest = 0, 0.0
+    assert _works(good), "it runs on the GPU before anything is wrong"
     for _ in range(TIMES):
         told[_told(act, good)] += 1
         start = time.perf_counter()

@@ -127,6 +127,20 @@ def test_other_users_may_come_whatever_the_umask_says(folder: Path):
         os.umask(before)
 
 
+def test_it_says_for_how_long_nobody_had_it(folder: Path):
+    with alone_on("card", lambda before: None) as idle:
+        assert idle < 60
+    long_ago = time.time() - 100
+    os.utime(folder, (long_ago, long_ago))
+    with ExitStack() as held:
+        assert held.enter_context(alone_on("card", lambda before: None)) >= 100
+        leaving = threading.Timer(0.2, held.close)
+        leaving.start()
+        with alone_on("card", lambda before: None) as idle:
+            assert idle == 0.0  # somebody had it until now
+        leaving.join()
+
+
 def test_two_cards_are_two_queues_and_a_link_is_none(folder: Path):
     told: list[int] = []
     with alone_on("card", told.append), alone_on("other", told.append):

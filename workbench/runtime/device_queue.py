@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -24,20 +25,22 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
-def alone_on(device: str, tell: Callable[[int], None]) -> Iterator[None]:
+def alone_on(device: str, tell: Callable[[int], None]) -> Iterator[float]:
     """Have the GPU that is called `device`, a UUID, alone among workers of this machine.
 
     Waits for those who came before; `tell` gets their number whenever it changes, and 0 when they
-    have gone. Containers that share a GPU need a `TMPDIR` that they share. Where no file can be
-    locked, nobody waits.
+    have gone. Gives the seconds since a worker had it. Containers that share a GPU need a `TMPDIR`
+    that they share. Where no file can be locked, nobody waits, and it gives 0.
     """
+    idle = 0.0
     with ExitStack() as held:
         with suppress(OSError):
             folder = _opened(os.path.join(tempfile.gettempdir(), f"workbench-gpu-{device}"))
             held.callback(os.close, folder)
-            number = _joined(folder, held)
-            _wait(folder, number, tell)
-        yield
+            number, idle = _joined(folder, held)
+            if _wait(folder, number, tell):
+                idle = 0.0
+        yield idle
 
 
 def _opened(path: str) -> int:
@@ -77,16 +80,17 @@ def _alive(folder: int, number: int) -> bool:
         os.close(ticket)
 
 
-def _joined(folder: int, held: ExitStack) -> int:
-    """A new number at the end, which `held` gives up."""
+def _joined(folder: int, held: ExitStack) -> tuple[int, float]:
+    """A new number at the end, which `held` gives up, and for how long nobody came or left."""
     with _looking(folder) as numbers:
+        idle = time.time() - os.fstat(folder).st_mtime
         number = max(numbers, default=0) + 1
         ticket = os.open(str(number), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
         held.callback(os.close, ticket)  # and with it the lock
         held.callback(_remove, folder, number)
         os.fchmod(ticket, 0o666)
         fcntl.flock(ticket, fcntl.LOCK_EX)
-    return number
+    return number, idle
 
 
 def _remove(folder: int, number: int) -> None:
@@ -94,8 +98,9 @@ def _remove(folder: int, number: int) -> None:
         os.unlink(str(number), dir_fd=folder)
 
 
-def _wait(folder: int, number: int, tell: Callable[[int], None]) -> None:
-    told = 0
+def _wait(folder: int, number: int, tell: Callable[[int], None]) -> bool:
+    """Wait for those before; whether there was somebody."""
+    told, waited = 0, False
     while True:
         with _looking(folder) as numbers:
             before = [other for other in numbers if other < number]
@@ -103,7 +108,8 @@ def _wait(folder: int, number: int, tell: Callable[[int], None]) -> None:
             told = len(before)
             tell(told)
         if not before:
-            return
+            return waited
+        waited = True
         with suppress(FileNotFoundError):  # it has gone since
             first = os.open(str(before[0]), _READ, dir_fd=folder)
             try:

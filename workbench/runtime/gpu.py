@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import inf
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -43,6 +42,8 @@ _KINDS = {
     "stublibrary": "no driver",
 }
 _RECOVERABLE = {"full", "resources"}  # the context works on after these
+_SLOW = 5e-3  # seconds: a sample that takes longer needs no more to be warm
+_WARM_UP_SECONDS = 0.05  # for clocks, after the card was idle or another process had it
 _LOOKS_BACK = 1.5  # seconds: more than the driver's share of busy time is of
 
 
@@ -132,8 +133,13 @@ class CupyBackend:
             count, sample = 1, flushed_sample(stream, launch)
             how, cache = "CUDA events around one run", "emptied before it"
         else:
+            if once < _SLOW:  # without what asking for it takes
+                once = several(1)()
             count = runs_per_sample(once)
             sample, cache = several(count), "warm"
+        warm_until = monotonic() + _WARM_UP_SECONDS
+        while count * once < _SLOW and monotonic() < warm_until:
+            sample()
         slowed = self._card.driver.slowed()
         samples, steady = sample_until_steady(
             sample, spread=job.spread, most=job.samples, seconds=job.seconds
@@ -162,14 +168,13 @@ _GRAPH = "CUDA events around a graph of {} runs"
 class _Card:
     """The GPU: its name among workers, what its driver says, and how busy others keep it.
 
-    A share of a time at which we used it ourselves says nothing about others: it is asked for
-    where we have left the card alone for longer than it looks back.
+    What is not of a worker takes no turns. How busy it keeps the card is asked for where no worker
+    has used that for longer than the driver looks back.
     """
 
     uuid: str
     driver: Nvml
     busy: float | None
-    left: float = -inf  # when we last used it
 
     @classmethod
     def found(cls) -> _Card:
@@ -202,15 +207,11 @@ class _Card:
         """What `work` gives while no other worker uses the card; its memory is given back."""
         import cupy
 
-        with alone_on(self.uuid, tell):
-            if monotonic() - self.left > _LOOKS_BACK:
-                self.busy = self.driver.utilization()
-            try:
-                answer = work()
-                _free_pools(cupy)
-                return answer
-            finally:
-                self.left = monotonic()
+        with alone_on(self.uuid, tell) as idle:
+            self.busy = self.driver.utilization() if idle > _LOOKS_BACK else None
+            answer = work()
+            _free_pools(cupy)
+            return answer
 
     def shared(self) -> tuple[str, ...]:
         """A sentence where others use the card, too."""
