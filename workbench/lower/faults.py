@@ -203,11 +203,7 @@ def put_ahead(lowered: Lowered, line: int, *stmts: Stmt) -> Lowered:
     It is marked as before. Raises Refusal for a line in which no statement begins.
     """
     (kernel,) = lowered.kernels
-    printed = show_spans(kernel)
-    begins: dict[int, Stmt] = {}
-    for node in walk(kernel.body):
-        if isinstance(node, Stmt) and node in printed.spans:
-            begins.setdefault(printed.spans[node].line, node)
+    begins = _begins(kernel)
     at = begins.get(line)
     if at is None:
         raise Refusal(
@@ -216,3 +212,19 @@ def put_ahead(lowered: Lowered, line: int, *stmts: Stmt) -> Lowered:
         )
     body = replace_node(kernel.body, at, seq(*stmts, at))
     return replace(lowered, kernels=(replace(kernel, body=body),))
+
+
+def gaps(lowered: Lowered) -> tuple[int, ...]:
+    """The lines of the kernel of `lowered` ahead of which `put_ahead` puts something, in order."""
+    (kernel,) = lowered.kernels
+    return tuple(sorted(_begins(kernel)))
+
+
+def _begins(kernel: Kernel) -> dict[int, Stmt]:
+    """The outermost statement that begins in each line of the kernel's text."""
+    printed = show_spans(kernel)
+    begins: dict[int, Stmt] = {}
+    for node in walk(kernel.body):
+        if isinstance(node, Stmt) and node in printed.spans:
+            begins.setdefault(printed.spans[node].line, node)
+    return begins

@@ -10,22 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from workbench import script
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
-from workbench.emulate.kernels import report
+from workbench.emulate.errors import EmulationError
 from workbench.emulate.kernels.lanes import Lanes
 from workbench.emulate.kernels.launch import Launch
 from workbench.emulate.kernels.machine import Machine
 from workbench.emulate.kernels.maps import Storage
 from workbench.emulate.kernels.plan import Mask, Plan, cut_chunks, source_of
 from workbench.emulate.kernels.races import owners_in
-from workbench.emulate.kernels.run import ROOM
+from workbench.emulate.kernels.report import Meeting, Met, name_cell
+from workbench.emulate.kernels.run import ROOM, run
 from workbench.ir import Buffer, BufferStore, Kernel
+
+Timeline: TypeAlias = tuple[str, str, str]
+"""What comes first, what comes second, and what it leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,6 @@ class Orders:
 
     `values` are what is read where one of them reads, else what the cell holds in the end: first in
     the order of `acts`, then in the other; None for a cell that nothing has written.
-
-    >>> race = wb.runtime.break_it(kernel, "stride 1")
     """
 
     cell: str
@@ -53,8 +55,8 @@ class Orders:
     values: tuple[Any, Any]
 
     @property
-    def timelines(self) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
-        """For each order what comes first, what comes second, and what it leads to."""
+    def timelines(self) -> tuple[Timeline, Timeline]:
+        """Both orders, that of lockstep first."""
         first, second = self.acts
         return (
             _timeline(first, second, self.cell, self.values[0]),
@@ -69,7 +71,7 @@ class Orders:
         return "\n".join(lines)
 
 
-def _timeline(first: Act, second: Act, cell: str, value: Any) -> tuple[str, str, str]:
+def _timeline(first: Act, second: Act, cell: str, value: Any) -> Timeline:
     said = "nothing that was written" if value is None else f"{value:g}"
     reader = next((act for act in (first, second) if act.does == "reads"), None)
     end = f"{cell} is {said}" if reader is None else f"{reader.who} reads {said}"
@@ -77,14 +79,28 @@ def _timeline(first: Act, second: Act, cell: str, value: Any) -> tuple[str, str,
     return one, other, end
 
 
-def two_orders(
-    kernel: Kernel, args: Sequence[np.ndarray[Any, Any]], params: Sequence[Buffer], met: report.Met
+def race(
+    kernel: Kernel, args: Sequence[np.ndarray[Any, Any]], params: Sequence[Buffer]
 ) -> Orders | None:
-    """Run the block in which two threads met on copies of `args`, which stand for `params`.
+    """How two threads of a block race in `kernel` on `args`, which stand for `params`.
 
-    None where asynchronous copies take part: they arrive when they do.
+    The arrays stay as they are. None where no two do, and where an asynchronous copy takes part,
+    which arrives when it does. Raises EmulationError for what else a GPU would punish, as threads
+    that write a cell by one and the same statement.
     """
-    meeting = met.meeting
+    try:
+        run([kernel], [np.array(array) for array in args], params=params)
+    except EmulationError as error:
+        if not isinstance(error.refusal, Met):
+            raise
+        return _orders(kernel, args, params, error.refusal.meeting)
+    return None
+
+
+def _orders(
+    kernel: Kernel, args: Sequence[Any], params: Sequence[Buffer], meeting: Meeting
+) -> Orders | None:
+    """Run the block in which two threads met once more, on copies of `args`, and note the cell."""
     if any(isinstance(site, BufferStore) and site.is_async for site in meeting.sites):
         return None
     flat = Arguments(params, [np.array(array) for array in args], set()).flat
@@ -99,17 +115,17 @@ def two_orders(
     with np.errstate(all="ignore"):
         try:
             machine.run(kernel.body)
-        except report.Met as again:
+        except Met as again:
             assert again.meeting == meeting, "the block alone does what it did among others"
     return Orders(
-        cell=report.name_cell(meeting.sites[1], meeting.cell),
+        cell=name_cell(meeting.sites[1], meeting.cell),
         block=launch.who.block(meeting.block),
         acts=_acts(kernel, meeting, launch),
         values=watching.values(),
     )
 
 
-def _acts(kernel: Kernel, meeting: report.Meeting, launch: Launch) -> tuple[Act, Act]:
+def _acts(kernel: Kernel, meeting: Meeting, launch: Launch) -> tuple[Act, Act]:
     spans = script.show_spans(kernel).spans
     first, second = (
         Act(
@@ -125,7 +141,7 @@ def _acts(kernel: Kernel, meeting: report.Meeting, launch: Launch) -> tuple[Act,
 class _Watching(Lanes):
     """Lanes that note what is written to the cell of a meeting."""
 
-    meeting: report.Meeting
+    meeting: Meeting
     before: Any = None  # what the cell held before the first of the two wrote it
     comes: Any = None  # what the second one was about to write
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.diag import Refusal
 from workbench.emulate.expressions import Mask as Running
 from workbench.emulate.kernels import report
 from workbench.emulate.kernels.launch import Launch
