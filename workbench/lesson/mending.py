@@ -184,12 +184,15 @@ class Mending:
             found = race_of(made, asked.start) if wrong else None
         except Fail:
             found = None
+        waits, least = (_waits(one.kernels[0].body) for one in (made, asked.whole))
+        right = f"Right, with {count_text(waits, 'wait')} a block"
+        right += "." if waits == least else f": {least} would do."
         lit = [act.line for act in found.acts] if found else []
-        shift = [at - (line is not None and at > line) for at in lit]
         return {
-            "said": wrong.partition("\n")[0] or "Right: every value is as the program says.",
+            "said": wrong.partition("\n")[0] or right,
             "right": not wrong,
-            "lit": shift,
+            # as lines of the kernel that is shown, which has no line of the barrier
+            "lit": [at - (line is not None and at > line) for at in lit],
             "timelines": found.timelines if found else (),
         }
 

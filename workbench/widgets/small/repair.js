@@ -54,6 +54,8 @@ function render({ model, el }) {
   const events = ["change:seen", "change:choice"];
   for (const event of events) model.on(event, draw);
   draw();
+  const first = rows[model.get("seen").lit[0] - 1]?.line;
+  if (first) code.scrollTop = first.offsetTop - code.offsetTop - code.clientHeight / 3;
   return () => {
     for (const event of events) model.off(event, draw);
     close();
