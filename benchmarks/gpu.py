@@ -2,8 +2,9 @@
 
 Runs the lessons' histories at every step that builds, compares with the emulator and with the
 program's meaning, times them beside the vendor's kernels, TVM's text and the roof, lets kernels
-fail on purpose, and checks all of them with compute-sanitizer. Writes to OUT: recorded.json (for
-workbench/runtime/recorded/), results.json (for benchmarks/results/), report.txt.
+fail on purpose, checks all of them with compute-sanitizer, and reads the GPU's counters. Writes to
+OUT: recorded.json (for workbench/runtime/recorded/), results.json (for benchmarks/results/),
+counters.json, counted.json (for workbench/insight/recorded.json), ncu.csv, report.txt.
 """
 
 from __future__ import annotations
@@ -24,9 +25,13 @@ import numpy as np
 import workbench as wb
 from benchmarks import (
     any_size,
+    choices,
+    counters,
     isolation,
     large_convolutions,
     large_matmuls,
+    modelled,
+    rates,
     sanitize,
     shared_sums,
     sharing,
@@ -118,6 +123,7 @@ def report(results: Results) -> str:
         "beside cuBLAS",
         "asynchronous copies",
         "convolution beside TVM",
+        "counters",
         "card",
         "faults",
         "lock",
@@ -127,6 +133,7 @@ def report(results: Results) -> str:
         "row sum",
         "any size",
         "any size, time",
+        "choices",
         "errors",
         "seconds",
     )
@@ -168,6 +175,7 @@ def main(*asked: str) -> int:
         "row sum": shared_sums.time_large,
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
+        "choices": choices.compare,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
         "libraries": lambda: vendor.libraries(runs),
@@ -178,6 +186,9 @@ def main(*asked: str) -> int:
         "tile sizes": lambda: large_matmuls.run_grid(results, runs),
         "convolution": lambda: large_convolutions.run_convolutions(results, runs),
         "convolution beside TVM": large_convolutions.beside_tvm,
+        "counters": lambda: write_counters(out, device.which, arch),
+        "rates": rates.measure,
+        "modelled": modelled.measure,
     }
     seconds = results["seconds"] = {}
     for name in asked or parts:
@@ -193,6 +204,15 @@ def main(*asked: str) -> int:
         write(out, device.which, results, runs)
     print(report(results))
     return 1 if results["errors"] else 0
+
+
+def write_counters(out: Path, device: str, arch: str) -> Results:
+    """Counters of all kernels, in files of their own; how many are in them."""
+    found = {"device": device, "arch": arch, "date": date.today().isoformat()}
+    found |= counters.counters(out / "ncu.csv")
+    (out / "counters.json").write_text(json.dumps(found, indent=1) + "\n")
+    (out / "counted.json").write_text(counters.shipped(found))
+    return {"kernels": len(found["kernels"]), "left out": found["left out"]}
 
 
 def write(out: Path, device: str, results: Results, runs: list[recorded.Run]) -> None:

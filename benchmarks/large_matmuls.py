@@ -11,6 +11,7 @@ from benchmarks import large_jobs
 from benchmarks.beside import beside, by_turns, compiled, launched, our_text, tvm_text
 from benchmarks.large_jobs import Job
 from benchmarks.matmuls import (
+    ASYNC,
     LARGE,
     SCHEDULES,
     ahead_large,
@@ -29,7 +30,6 @@ from workbench.runtime.libraries import torch_graph_sample
 NAMES = ("A", "B", "C")
 # The rows of a tile at each size, and what of cuBLAS's time is to be reached
 SIZES = {1024: (64, 1.0), 2048: (128, 1.12), 4096: (64, 1.08)}
-ASYNC = "nvidia/a100"  # the first that copies asynchronously; its text runs on all that came after
 STAGES = (1, 2, 3)  # turns by which an asynchronous copy is ahead
 AT_A_TIME = 20  # runs in a graph
 

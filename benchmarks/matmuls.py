@@ -25,6 +25,7 @@ def main(
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
 SMALL, LARGE = 8, 1024
+ASYNC = "nvidia/a100"  # the first that copies asynchronously; its text runs on all that came after
 # (tile_local_y, tile_local_x, tile_block_y, tile_block_x, tile_k) of lesson 4's grid
 GRID = tuple(
     (local, local, threads, threads, depth)

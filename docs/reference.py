@@ -69,6 +69,7 @@ def public() -> dict[str, dict[str, Any]]:
     return {
         "wb": {
             **{f"wb.{name}": getattr(wb, name) for name in wb._HOME},
+            **{f"wb.TensorIntrin.{n}": getattr(wb.TensorIntrin, n) for n in ("register", "get")},
             "T.prim_func": wb.T.prim_func,
             "wb.ir.PrimFunc": wb.ir.PrimFunc,
             **{f"program.{name}": _member(wb.ir.PrimFunc, name) for name in ("script", "show")},

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "workbench"
 
 _BASE = {"diag", "ir", "arith", "script"}
-_LOWERED = _BASE | {"target", "access", "check", "lower"}
+_LOWERED = _BASE | {"target", "access", "intrin", "check", "lower"}
 _SCHEDULED = {"verbs", "history", "schedule"}
 _RUN = _LOWERED | _SCHEDULED | {"codegen", "emulate", "insight"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -25,11 +25,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "te": _BASE,
     "target": {"diag"},
     "access": {"ir", "arith"},
+    "intrin": _BASE | {"access"},
     "check": _BASE | {"target", "access"},
-    "verbs": _BASE | {"target", "access", "check"},
+    "verbs": _BASE | {"target", "access", "intrin", "check"},
     "history": _BASE | {"verbs"},
     "schedule": {"diag", "ir", "script", "check", "verbs", "history"},
-    "lower": _BASE | {"target", "access", "check"},
+    "lower": _BASE | {"target", "access", "intrin", "check"},
     "codegen": _LOWERED,
     "emulate": _LOWERED - {"access"},  # which it is to witness against
     "insight": _LOWERED | {"emulate"},

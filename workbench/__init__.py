@@ -16,6 +16,7 @@ _HOME = {
     "Schedule": "schedule",
     "ScheduleError": "schedule",
     "ScheduleWarning": "schedule",
+    "TensorIntrin": "intrin",
     "load": "schedule",
     "structural_equal": "ir",
     "assert_structural_equal": "ir",
@@ -35,6 +36,7 @@ _ROOMS = (
     "emulate",
     "history",
     "insight",
+    "intrin",
     "ir",
     "lesson",
     "lower",
@@ -59,6 +61,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench import emulate as emulate
     from workbench import history as history
     from workbench import insight as insight
+    from workbench import intrin as intrin
     from workbench import ir as ir
     from workbench import lesson as lesson
     from workbench import lower as lower
@@ -71,6 +74,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench import verbs as verbs
     from workbench import widgets as widgets
     from workbench.emulate import EmulationError as EmulationError
+    from workbench.intrin import TensorIntrin as TensorIntrin
     from workbench.ir import assert_structural_equal as assert_structural_equal
     from workbench.ir import structural_equal as structural_equal
     from workbench.runtime import ArgumentError as ArgumentError

@@ -86,9 +86,10 @@ def told(capsys, extra: str = "lab") -> list[str]:
 
 
 def all_of(home: Path, fault: str, extra: str = "lab") -> list[str]:
-    made = [f"  making it: {fault}"] if fault else []
+    made = [f"  making it: {fault}", "pip --upgrade pip"] if fault else []
     setting_up = f"setting up {home / '.venv'} (a minute or two; needs a network) …"
-    return [setting_up, *made, f"pip --editable .[{extra}]"]
+    compiling = "" if extra == "lab" else "--no-compile "  # a lab's folder may be read only
+    return [setting_up, *made, f"pip {compiling}--editable .[{extra}]"]
 
 
 def test_packages_are_installed_once_for_each_pyproject_and_extra(checkout: Path, capsys):

@@ -12,27 +12,12 @@ from tests.codegen.test_names import ODD, WORDS
 from tests.support.every import some
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
 from tests.support.named_programs import named_program
-from workbench import target
-from workbench.codegen import source
+from tests.support.ptx import text_of
 from workbench.codegen.reserved import CUDA_MACROS
 from workbench.ir import MATHS, PrimFunc
-from workbench.lower import lower
 from workbench.lower.c_name import c_name
 
-CUDA = target.get("cuda")
 FLOATS = [name for name, count in MATHS.items() if count == 1 and name != "abs"]
-
-
-def text_of(*programs: PrimFunc) -> str:
-    """The source of several programs as one: each in a namespace, headers first."""
-    heads: dict[str, None] = {}
-    bodies = []
-    for k, program in enumerate(programs):
-        text = source(lower(program, CUDA).kernels, CUDA)
-        heads.update(dict.fromkeys(re.findall(r"^#include.*$", text, re.MULTILINE)))
-        body = re.sub(r"^#include.*\n", "", text, flags=re.MULTILINE)
-        bodies.append(f"namespace p{k} {{\n{body.replace('main_kernel', f'kernel_{k}')}}}\n")
-    return "\n".join([*heads, *bodies])
 
 
 def compiled(nvcc: str, text: str, folder: Path, *flags: str) -> str:

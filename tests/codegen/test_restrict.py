@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support.cases import seeds
+from tests.support.ptx import ptx_of, stale_loads, text_of
+from tests.support.random_choices import ALL_RESTRICTED, arrays, random_choice
 from workbench import script
+from workbench.emulate import evaluate
 from workbench.ir import PrimFunc
 
 PROGRAM = """
@@ -52,9 +56,26 @@ def test_elsewhere_all_are_restricted():
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_nvcc_loads_what_was_written(choice: str, nvcc: str, tmp_path: Path):
-    path = tmp_path / "chosen.cu"
-    path.write_text(source(CHOICES[choice]))
-    call = [nvcc, "-arch=sm_90", "-ptx", str(path), "-o", "-"]
-    text = subprocess.run(call, check=True, capture_output=True, text=True).stdout
+    text = ptx_of(nvcc, source(CHOICES[choice]), "sm_90", tmp_path)
     assert text.count("ld.global.nc") == 1, "of A, which no condition chooses"
     assert text.count("ld.global.f32") == 1
+
+
+@pytest.mark.fuzz
+def test_no_random_choice_loads_what_was_written_by_that_cache(nvcc: str, tmp_path: Path):
+    programs = [random_choice(seed) for seed in seeds()]
+    assert stale_loads(ptx_of(nvcc, text_of(*programs), "sm_90", tmp_path)) == {}
+    with ALL_RESTRICTED:  # the fault that is looked for is there to be found
+        assert stale_loads(ptx_of(nvcc, text_of(*programs), "sm_90", tmp_path))
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")
+@pytest.mark.parametrize("seed", seeds())
+def test_random_choices_are_kernels_that_mean_the_program(seed: int):
+    func = random_choice(seed)
+    meant = arrays(func, seed)
+    emulated = [array.copy() for array in meant]
+    wb.build(func).emulate(*emulated)
+    evaluate(func, meant)
+    assert all(map(np.array_equal, emulated, meant))

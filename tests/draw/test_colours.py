@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from colorsys import rgb_to_hls
 from itertools import combinations, pairwise
+from math import dist
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from workbench.draw.colours import (
     BLOCKS,
     DARK,
     HEATS,
+    HUES,
     LIGHT,
     ROLES,
     WORDS,
@@ -76,10 +79,57 @@ def test_heat_is_one_hue_that_grows(theme):
     assert max(hues) - min(hues) < 12
 
 
-def test_blocks_differ_from_each_other(theme):
+def test_blocks_beside_each_other_differ_and_have_no_hue(theme):
     fills = [parts(ROLES[f"block-{k}"].fill.hex(theme)) for k in range(len(BLOCKS))]
-    for a, b in combinations(fills, 2):
-        assert sum(abs(x - y) for x, y in zip(a, b, strict=True)) > 0.06
+    assert all(len(set(fill)) == 1 for fill in fills)
+    assert abs(fills[0][0] - fills[1][0]) > 0.06
+
+
+SEEN = {  # by Machado, Oliveira and Fernandes, 2009: without long, and without middle waves
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protan": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deutan": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+}
+
+
+def oklab(colour: str, eyes: str) -> tuple[float, ...]:
+    """The colour as someone sees it: lightness and two axes of hue, times 100."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts(colour)]
+    seen = times(SEEN[eyes], linear)
+    cones = times(
+        (
+            (0.4122214708, 0.5363325363, 0.0514459929),
+            (0.2119034982, 0.6806995451, 0.1073969566),
+            (0.0883024619, 0.2817188376, 0.6299787005),
+        ),
+        seen,
+    )
+    axes = (
+        (0.2104542553, 0.7936177850, -0.0040720468),
+        (1.9779984951, -2.4285922050, 0.4505937099),
+        (0.0259040371, 0.7827717662, -0.8086757660),
+    )
+    return tuple(100 * x for x in times(axes, [max(c, 0) ** (1 / 3) for c in cones]))
+
+
+def times(rows: Iterable[Sequence[float]], column: Sequence[float]) -> list[float]:
+    return [sum(a * b for a, b in zip(row, column, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("eyes", SEEN)
+def test_all_eyes_tell_the_hues_apart(theme, eyes: str):
+    for a, b in combinations(HUES, 2):
+        assert dist(oklab(theme[a], eyes), oklab(theme[b], eyes)) >= 6, (a, b)
+    for name in HUES:
+        assert 4 <= contrast(theme[name], theme["paper"]) <= 9, name
 
 
 def test_the_numbers_of_the_lesson_do_not_look_the_same():
@@ -100,3 +150,10 @@ def test_each_role_is_drawn():
 def test_the_lab_has_the_table():
     """Made with `python -c "from workbench.draw.colours import *; print(style_sheet())"`."""
     assert style_sheet() in (STATIC / "pictures.css").read_text()
+
+
+def test_the_lab_has_the_hues():
+    sheet = (STATIC / "theme.css").read_text()
+    for name, (light, dark) in HUES.items():
+        for told in (f"light-dark({light}, {dark})", light, dark):
+            assert f"  --{name}: {told};\n" in sheet

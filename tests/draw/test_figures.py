@@ -32,6 +32,10 @@ def test_each_picture_is_a_figure(sch):
     tiles = texts(sch.figure("tiles", block=(1, 2), thread=3, k_0=4))
     assert {"whole", "block", "thread"} <= set(tiles), "over the strips"
     assert any(line.startswith("With blockIdx.x = 1, blockIdx.y = 2") for line in tiles)
+    assert "bank" in texts(sch.figure("banks", buffer="B_shared", thread=5, k_0=1))
+    assert "lane" in texts(sch.figure("sectors", warp=0))
+    assert "block slots" in texts(sch.figure("occupancy"))
+    assert "operations a second" in texts(sch.figure("roofline"))
 
 
 def test_the_step_before_is_in_it(sch):

@@ -47,6 +47,25 @@ def check(kernel: Kernel) -> None:
             assert row.sectors == sum(sectors(r, width) for r in requests), text
         else:
             assert row.wavefronts == sum(turns(r, width, access.writes) for r in requests), text
+    for asked in (r for s in ("global", "shared") for r in insight.requests_of([kernel], s)[0]):
+        requests = traced[asked.access.store, asked.access.node]  # type: ignore[index]
+        if all(address >= 0 for r in requests for address in r.values()):  # else no request is made
+            check_worst(asked, requests)
+
+
+def check_worst(asked: insight.Requests, traced: list[Request]) -> None:
+    """The worst request is made, costs what is told, and none takes more beyond need."""
+    width, writes = lane_bytes(asked.access), asked.access.writes
+    far = asked.access.buffer.scope == "global"
+    costs = [sectors(r, width) if far else turns(r, width, writes) for r in traced]
+    worst = asked.lanes(asked.worst)
+    lanes = {lane: a for lane, a in enumerate(worst.addresses) if a is not None}
+    assert lanes in traced and costs[traced.index(lanes)] == worst.cost == asked.worst_cost
+    assert (asked.alike, asked.cost) == (costs.count(worst.cost), sum(costs))
+    if far:
+        least = [-(-len(set(r.values())) * width // 32) for r in traced]
+        assert asked.least == sum(least)
+        assert max(c - n for c, n in zip(costs, least, strict=True)) == worst.cost - worst.least
 
 
 def sectors(request: Request, width: int) -> int:

@@ -279,7 +279,7 @@ def main(A: T.Buffer((32, {row}), "float32"), C: T.Buffer((32,), "float32")):
 def test_bank_conflicts(row: int, degree: int):
     ks = kernels(parsed(STRIDED.format(row=row)))
     found = {(u.buffer, u.access): u for u in insight.conflicts(ks).uses}
-    assert found["S", "write"].degree == degree
+    assert found["S", "write"].wavefronts == degree
     assert found["S", "write"].banks[:3] == tuple(k * row % 32 for k in range(3))
 
 

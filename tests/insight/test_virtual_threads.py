@@ -69,10 +69,10 @@ def test_what_is_alike_is_counted_once(func: PrimFunc):
 
 
 def test_strided_cells_take_conflicts_away():
-    degrees = {}
+    turns = {}
     for copies, tile in ((1, 4), (4, 1)):
         sch = strided_matmul(n=128, block=64, copies=(1, copies), tile=tile)
         uses = insight.conflicts(lower(sch.func, CUDA).kernels).uses
         read = (use for use in uses if (use.buffer, use.access) == ("B_shared", "read"))
-        degrees[copies] = max(use.degree for use in read)
-    assert degrees == {1: 2, 4: 1}, "16 lanes in steps of 4 words, then of 1"
+        turns[copies] = max(use.wavefronts for use in read)
+    assert turns == {1: 2, 4: 1}, "16 lanes in steps of 4 words, then of 1"

@@ -105,7 +105,7 @@ ILL = {
     "buffer B has type real": program(store(), allocs=(Buffer("B", (8,), "real"),)),
     "buffer B has strides (1, 1)": program(store(), allocs=(Buffer("B", (8,), strides=(1, 1)),)),
     "buffer B has strides (2, 3)": program(store(), allocs=(Buffer("B", (4, 4), strides=(2, 3)),)),
-    "parameter B is no whole array of global memory": program(
+    "parameter B is no whole array": program(
         store(), params=(A, Buffer("B", (4, 4), strides=(5, 1)))
     ),
     "an index of type uint8": program(store(index=const(1, "uint8"))),

@@ -47,12 +47,15 @@ class FakeGpu:
                 return Failed("source", "k.cu(3): error: expected a ;")
             case fault if fault.startswith("fatal "):
                 return Failed(fault.removeprefix("fatal "), "CUDA_ERROR_X: told", fatal=True)
-        return Ran(tuple(2 * job.arrays[0] for _ in job.outputs))
+        return Ran(tuple(2 * job.arrays[0] for _ in job.outputs), (16,) * len(job.launches))
 
     def time(self, job: Time, tell: Tell) -> Timed:
         card = os.environ.get("FAKE_CARD")  # which a test has with others
         with alone_on(card, tell) if card else nullcontext():
-            return Timed((1e-6,) * 20, 100, "by the fake clock", "clocks not known", True)
+            registers = (24,) * len(job.run.launches)
+            return Timed(
+                (1e-6,) * 20, 100, "by the fake clock", "clocks not known", True, registers
+            )
 
     def time_library(self, job: TimeLibrary, tell: Tell) -> Timed | Failed:
         if job.arrays[0].shape == (1, 1):
@@ -60,7 +63,7 @@ class FakeGpu:
         if job.routine == "convolve":
             return Failed("no cudnn", "ModuleNotFoundError: No module named 'torch'")
         notes = ("The card slowed itself for its heat: compare with care.",) if job.flush else ()
-        return Timed((5e-6,) * 20, 40, "by the fake clock", "clocks not known", True, notes)
+        return Timed((5e-6,) * 20, 40, "by the fake clock", "clocks not known", True, notes=notes)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from workbench.runtime import (
     launching,
     rebuild,
     recorded,
+    registers,
 )
 from workbench.runtime.arguments import check_arguments
 from workbench.runtime.job import Gpu, Run
@@ -50,9 +51,9 @@ def double() -> PrimFunc:
     return func
 
 
-def bound() -> wb.Schedule:
+def bound(threads: int = 4) -> wb.Schedule:
     sch = wb.Schedule(double())
-    i_0, i_1 = sch.split("i", factors=[2, 4])
+    i_0, i_1 = sch.split("i", factors=[None, threads])
     sch.bind(i_0, "blockIdx.x")
     sch.bind(i_1, "threadIdx.x")
     return sch
@@ -228,11 +229,21 @@ def test_a_call_on_the_gpu_goes_through_the_worker(fake_gpu: Worker):
     assert fake_gpu.pid is not None
 
 
+def test_the_registers_of_a_thread_are_known_once_the_gpu_has_the_kernel(fake_gpu, monkeypatch):
+    monkeypatch.setattr(registers, "_KNOWN", {})
+    kernel, same, other = (wb.build(bound(threads)) for threads in (4, 4, 2))
+    assert kernel.registers == (None,)
+    kernel.time(*arrays())
+    assert (kernel.registers, same.registers, other.registers) == ((24,), (24,), (None,))
+    same(*arrays())
+    assert kernel.registers == (16,)
+
+
 def test_a_job_numbers_parameters_in_order():
     a, b = arrays()
     kernel = wb.build(bound())
     at = at_sizes(kernel.func, kernel.kernels, kernel.target, [a, b])
-    job = launching._job(kernel, at, check_arguments(at.func, [a, b]))
+    job = launching.job_of(kernel, at, check_arguments(at.func, [a, b]))
     assert isinstance(job, Run)
     assert (job.source, job.outputs, job.scratch) == (kernel.source, (1,), ())
     (launch,) = job.launches

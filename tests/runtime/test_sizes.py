@@ -134,6 +134,9 @@ def test_costs_and_pictures_ask_for_a_size():
     for act in (
         lambda: insight.counts(kernel.kernels),
         lambda: insight.occupancy(kernel.kernels[0], kernel.target),
+        lambda: insight.issued(kernel.kernels),
+        lambda: insight.coalescing(kernel.kernels),
+        lambda: insight.conflicts(kernel.kernels),
         lambda: insight.who(kernel.func),
         lambda: insight.memory(kernel.func),
         lambda: insight.tiles(kernel.func),

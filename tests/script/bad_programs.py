@@ -291,7 +291,6 @@ BAD = {
         "M = T.alloc_buffer((4, 4), strides=(2, 3))", "M[0, 0] = 1.0", "A[0] = M[0, 0]"
     ),
     "strides of an argument": params('A: T.Buffer((8, 4), "float32", strides=(1, 8))'),
-    "memory of an argument": params('A: T.Buffer((8,), "float32", scope="shared")'),
     "strides that do not match": params('A: T.Buffer((8,), "float32", strides=(1, 1))'),
     "unknown scope": params('A: T.Buffer((8,), "float32", scope="sharde")'),
     "scope that is no string": params('A: T.Buffer((8,), "float32", scope=3)'),

@@ -4,6 +4,7 @@
 #include "cuda_on_cpu.h"
 
 #include <cstdio>
+#include <deque>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ extern char __stop_block_shared[] __attribute__((weak));
 namespace {
 
 const size_t PAGE = 4096, STACK = 1 << 18;
+const unsigned TILE = 0x711e711e;  // with the number of a tile, in the registers that hold it
 const unsigned char UNWRITTEN = 0xff;  // NaN as a float, -1 as an integer
 
 struct Copy {
@@ -39,6 +41,7 @@ ucontext_t scheduler;
 std::vector<Fiber> fibers;
 Fiber* current;
 unsigned running;  // threads of a block
+std::deque<float[256]> tiles;  // that they hold
 const Launch* launched;
 void** launched_arrays;
 
@@ -115,6 +118,7 @@ void run_with_barriers(const Launch& launch, unsigned threads, bool backwards) {
 }
 
 void run_block(const Launch& launch, bool backwards) {
+  tiles.clear();
   if (__start_block_shared)
     memset(__start_block_shared, UNWRITTEN, __stop_block_shared - __start_block_shared);
   unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
@@ -176,6 +180,30 @@ const void* exchange(unsigned mask, const void* value, unsigned bytes, unsigned 
   swapcontext(&current->context, &scheduler);
   threadIdx = current->place;
   return fibers[thread ^ bit].left[turn];
+}
+
+bool holds_tile(const void* registers) {
+  unsigned held[2];
+  memcpy(held, registers, sizeof held);
+  return held[0] == TILE && held[1] < tiles.size();
+}
+
+float* tile_in(const void* registers) {
+  if (!holds_tile(registers)) fail("a fragment is read that nothing was loaded into");
+  return tiles[((const unsigned*)registers)[1]];
+}
+
+float* new_tile_in(void* registers) {
+  if (!holds_tile(registers)) {
+    unsigned held[2] = {TILE, (unsigned)tiles.size()};
+    tiles.emplace_back();
+    memcpy(registers, held, sizeof held);
+  }
+  return tile_in(registers);
+}
+
+void check_tile(const void* shared, unsigned row_bytes) {
+  if ((size_t)shared % 32 || row_bytes % 16) fail("a tile is not aligned");
 }
 
 void begin_copy(void* to, const void* from, unsigned bytes, bool read) {

@@ -111,6 +111,56 @@ struct BrainBits {
 using half = Narrow<HalfBits>;
 using __nv_bfloat16 = Narrow<BrainBits>;
 
+// Calls of a warp: each thread has all of a tile, and does what all do together. Its registers
+// hold the number of the tile; what nothing was loaded into holds none.
+float* tile_in(const void* registers);  // refused where it holds none
+float* new_tile_in(void* registers);
+void check_tile(const void* shared, unsigned row_bytes);
+template <typename Cell> void load_tile(void* to, const Cell* from, int stride, bool turned) {
+  check_tile(from, stride * sizeof(Cell));
+  float* tile = new_tile_in(to);
+  for (int k = 0; k < 256; ++k)
+    tile[turned ? k % 16 * 16 + k / 16 : k] = from[k / 16 * stride + k % 16];
+}
+template <typename Cell> void store_tile(Cell* to, const void* from, int stride) {
+  const float* tile = tile_in(from);
+  for (int k = 0; k < 256; ++k) to[k / 16 * stride + k % 16] = tile[k];
+}
+template <typename Cell> void add_product(void* sum, const void* a, const void* b) {
+  float *made = tile_in(sum), *left = tile_in(a), *right = tile_in(b);
+  for (int k = 0; k < 256; ++k) {
+    Cell total = made[k];
+    for (int t = 0; t < 16; ++t)
+      total = total + Cell(left[k / 16 * 16 + t]) * Cell(right[t * 16 + k % 16]);
+    made[k] = total;
+  }
+}
+template <typename Cell> void fill_tile(void* to, Cell value) {
+  float* tile = new_tile_in(to);
+  for (int k = 0; k < 256; ++k) tile[k] = value;
+}
+inline void wmma_load_a_row(unsigned* to, const half* from, int n) { load_tile(to, from, n, false); }
+inline void wmma_load_b_row(unsigned* to, const half* from, int n) { load_tile(to, from, n, false); }
+inline void wmma_load_b_col(unsigned* to, const half* from, int n) { load_tile(to, from, n, true); }
+#define FRAGMENTS(short, Cell, Register, order)                                            \
+  inline void wmma_mma_##short##_##order(Register* s, const unsigned* a, const unsigned* b) { \
+    add_product<Cell>(s, a, b);                                                            \
+  }
+FRAGMENTS(f16, half, unsigned, row) FRAGMENTS(f16, half, unsigned, col)
+FRAGMENTS(f32, float, float, row) FRAGMENTS(f32, float, float, col)
+#undef FRAGMENTS
+#define FRAGMENTS(short, Cell, Register)                                                       \
+  inline void wmma_fill_##short(Register* to, Cell value) { fill_tile(to, value); }            \
+  inline void wmma_store_##short##_shared(Cell* to, const Register* from, int n) {             \
+    check_tile(to, n * sizeof(Cell));                                                          \
+    store_tile(to, from, n);                                                                   \
+  }                                                                                            \
+  inline void wmma_store_##short##_global(Cell* to, const Register* from, int n) {             \
+    store_tile(to, from, n);                                                                   \
+  }
+FRAGMENTS(f16, half, unsigned) FRAGMENTS(f32, float, float)
+#undef FRAGMENTS
+
 // What the generated part says about each program: its launches, one after the other.
 struct Launch {
   unsigned grid[3], block[3];

@@ -111,6 +111,13 @@ FAMILIES = {
     "guarded": pair(
         "n", "n", nest("C", "i", "n", "C[vi] = T.if_then_else(vi + 1 < n, A[vi + 1], B[vi])")
     ),
+    "padded": pair(
+        "n",
+        "n",
+        nest("D", "i", "n + 3", "D[vi] = T.if_then_else(1 <= vi and vi < n + 1, A[vi - 1], 2.0)"),
+        nest("C", "i", "n", "C[vi] = D[vi] + D[vi + 1] * D[vi + 2] + B[vi]"),
+        scratch="    D = T.alloc_buffer((n + 3,))\n",
+    ),
     "product": HEAD + MATRICES + nest("C", "i, j, r", "n, m, k", SUM, "SSR"),
     "product of a copy": HEAD
     + MATRICES
@@ -149,7 +156,8 @@ VERBS = (
     *("add_unit_loop", "set_scope", "decompose_reduction", "rfactor", "compute_inline"),
     *("reverse_compute_inline", "compute_at", "reverse_compute_at", "cache_read", "cache_write"),
     *("reorder_block_iter_var", "storage_align", "blockize", "transform_layout"),
-    *("transform_block_layout", "pad_einsum"),
+    *("transform_block_layout", "pad_einsum", "reindex", "reindex_cache_read"),
+    *("reindex_cache_write", "decompose_padding", "merge", "loop_partition"),
 )
 
 

@@ -33,6 +33,16 @@ def test_the_numbers_agree_with_each_other(gpu: Target):
         assert gpu.peak_flops == pytest.approx(2 * lanes * gpu.sm_count * gpu.clock_hz, rel=0.02)
 
 
+def test_rates_that_were_measured_on_one_gpu_say_so_on_others():
+    h200, t4 = target.get("nvidia/h200"), target.get("nvidia/tesla-t4")
+    assert h200.source_of("l2_bandwidth").startswith("measured on an H200")
+    assert t4.source_of("l2_bandwidth").startswith("assumed: as measured on an H200")
+    assert t4.l2_bandwidth == pytest.approx(7.4e12 * 40 / 132 * 1.59 / 1.98)
+    assert t4.launch_seconds * t4.clock_hz == pytest.approx(h200.launch_seconds * h200.clock_hz)
+    assert t4.l2_latency == h200.l2_latency
+    assert target.get("cuda").l2_bandwidth is None
+
+
 def test_the_generic_target_asks_for_no_more_than_any_gpu_has():
     generic = target.get("cuda")
     cards = [t for t in CATALOGUE.values() if t.kind == "cuda"]
@@ -64,7 +74,11 @@ def test_a_target_is_found_by_name_by_tvms_name_and_as_itself():
         ("Tesla V100-SXM2-16GB", "nvidia/tesla-v100"),
         ("Tesla P100-PCIE-16GB", "nvidia/tesla-p100"),
         ("NVIDIA GeForce RTX 3090 Ti", "nvidia/rtx-3090-ti"),
-        ("NVIDIA GeForce RTX 3090", "cuda"),
+        ("NVIDIA GeForce RTX 3090", "nvidia/rtx-3090"),
+        ("NVIDIA L4", "nvidia/l4"),
+        ("NVIDIA L40S", "cuda"),
+        ("NVIDIA B200", "nvidia/b200"),
+        ("NVIDIA GB200", "cuda"),
         ("NVIDIA GeForce RTX 4090", "nvidia/rtx-4090"),
         ("NVIDIA GeForce RTX 4090 Laptop GPU", "cuda"),
         ("NVIDIA GeForce GTX 1050", "cuda"),
@@ -79,9 +93,9 @@ def test_a_wrong_name_is_told_with_the_near_one():
         target.get("nvidia/h20")
     assert str(err.value) == (
         "Can't find a target called 'nvidia/h20'.\n"
-        "found: the targets are c, cuda, metal, opencl, apple/m2-gpu, nvidia/a100, nvidia/h100, "
-        "nvidia/h200, nvidia/rtx-3090-ti, nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, "
-        "nvidia/tesla-v100\n"
+        "found: the targets are c, cuda, metal, opencl, apple/m2-gpu, nvidia/a100, nvidia/b200, "
+        "nvidia/h100, nvidia/h200, nvidia/l4, nvidia/rtx-3090, nvidia/rtx-3090-ti, "
+        "nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, nvidia/tesla-v100\n"
         "do:    did you mean 'nvidia/h200'?"
     )
 

@@ -60,6 +60,23 @@ def test_a_module_is_put_together(add: Any):
         mod["main"]  # of two, none is meant
 
 
+def test_a_module_holds_programs_alone(add: Any):
+    told = (
+        "a module holds programs, and {} is none: pass a function made with @T.prim_func, or the "
+        ".func of a schedule or of what was built"
+    )
+    for given in (wb.build(add, "c"), tvm.build(add, target="c"), wb.Schedule(add), 3, None):
+        sentence = re.escape(told.format(type(given).__name__))
+        for call in (lambda x: tvm.IRModule({"main": x}), tvm.IRModule.from_expr):
+            with pytest.raises(TypeError, match=sentence):
+                call(given)
+        mod = tvm.IRModule.from_expr(add)
+        with pytest.raises(TypeError, match=sentence):
+            mod["other"] = given
+        assert [f.name for f in mod.functions] == ["add"]
+    assert tvm.IRModule({"main": wb.build(add, "c").func})["main"].name == "main"
+
+
 def test_a_module_that_changes_changes_no_history(add: Any):
     mod = tvm.IRModule.from_expr(add)
     sch = tvm.tir.Schedule(mod)

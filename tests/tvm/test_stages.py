@@ -573,8 +573,9 @@ def test_what_stages_do_not_have():
         "Can't use tvm.te.Stage.tensorize: tvm.te.Stage.tensorize is TVM's, and is not in the "
         "workbench.\n"
         "asked: tvm.te.Stage.tensorize\n"
-        "found: its meaning is taken on trust, and there are no intrinsics in our kernels\n"
-        "do:    keep the loops of the tile; vectorize and unroll what is inside them"
+        "found: it makes what runs by code whose meaning is taken on trust\n"
+        "do:    write what it means and what runs as T.prim_func: tir.TensorIntrin.register(name, "
+        "desc, impl), then sch.tensorize(loop, name)"
     )
     with pytest.raises(NotCarried, match=r"s\.applied\(\[A, B\]\) is the schedule in steps$"):
         s.normalize

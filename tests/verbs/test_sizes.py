@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ import workbench as wb
 from tests.support.cases import CASES, seeds
 from tests.support.sized_programs import (
     FAMILIES,
-    VERBS,
+    PAIR,
+    TWO,
     Meanings,
     bind_rest,
+    nest,
+    pair,
     read,
     run_kernels,
     walk_at_random,
@@ -172,13 +176,12 @@ def test_loops_that_were_fused_whose_digits_are_by_sizes():
     assert run_kernels(sch, sch.history.root.func, random.Random(0))
 
 
-@pytest.mark.parametrize("verb", sorted(set(discover()) - set(VERBS)))
-def test_a_verb_that_is_not_proved_for_every_size_asks_for_one(verb):
-    if REGISTRY[verb].sizes:
-        return  # a note changes nothing
+def test_a_verb_that_is_not_proved_for_every_size_asks_for_one():
+    discover()
+    plain = replace(REGISTRY["merge"], sizes=False)
     with pytest.raises(Refusal) as refused:
-        REGISTRY[verb].take(read("two stages"))
-    assert refused.value.headline == f"Can't {verb}: it is not proved for every `n`"
+        plain.take(read("two stages"))
+    assert refused.value.headline == "Can't merge: it is not proved for every `n`"
     assert refused.value.hint == 'give it a size: func.specialize({"n": 1024})'
 
 
@@ -445,3 +448,155 @@ def main(a: T.handle, b: T.handle):
 )
 def test_a_size_that_is_written_in_two_ways_is_read_back_as_it_was(steps):
     assert "+ n - 1 + 1" not in steps_on(SAID_TWICE, *steps)
+
+
+PADDED = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, m), "float32")
+    C = T.match_buffer(c, ({rows}, m), "float32")
+"""
+
+
+def padding(rows: str, condition: str, value: str) -> PrimFunc:
+    store = f"C[vi, vj] = T.if_then_else({condition}, {value}, T.float32(7))"
+    return program(PADDED.format(rows=rows) + nest("C", "i, j", f"{rows}, m", store))
+
+
+@pytest.mark.parametrize("loop", [0, 1])
+@pytest.mark.parametrize(
+    ("rows", "condition", "value"),
+    [
+        ("n + 2", "1 <= vi and vi < n + 1", "A[vi - 1, vj]"),
+        ("n + 3", "2 < vi", "A[vi - 3, vj]"),
+        ("n + 2", "not vi < 2", "A[vi - 2, vj]"),
+        ("n * 2", "vi <= n - 1", "A[vi, vj]"),
+        ("(n + 3) // 4 * 4", "vi < n", "A[vi, vj]"),
+    ],
+)
+def test_padding_apart_at_any_size(rows: str, condition: str, value: str, loop: int):
+    sch = wb.Schedule(padding(rows, condition, value))
+    meaning = Meanings(sch.func, random.Random(0), count=8)
+    sch.decompose_padding("C", sch.get_loops("C")[loop])
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize(
+    ("rows", "condition", "value"),
+    [
+        ("n + 5", "vi < 5", "A[0, vj]"),  # all, where n is 0, and less than that elsewhere
+        ("n", "vi < n - 1", "A[vi + 1, vj]"),  # where n is 0, less than none
+        ("n", "vi < m", "A[vi, vj]"),
+        ("n + m", "m <= vi", "A[vi - m, vj]"),
+    ],
+)
+def test_what_is_inside_is_to_be_a_range_at_every_size(rows: str, condition: str, value: str):
+    sch = wb.Schedule(padding(rows, condition, value))
+    with pytest.raises(wb.ScheduleError, match="its condition is no range of each iterator"):
+        sch.decompose_padding("C", "i")
+
+
+@pytest.mark.parametrize("index_map", ["lambda i: (i,)", "lambda i: (i // 4, i % 4)"])
+@pytest.mark.parametrize("which", ["read", "write"])
+def test_a_copy_laid_out_by_iterators_of_any_number(which: str, index_map: str):
+    for family, last in ("reversed", 1), ("halves", 1), ("flattened", 1):
+        sch = wb.Schedule(read(family))
+        meaning = Meanings(sch.func, random.Random(0))
+        step = sch.reindex_cache_read if which == "read" else sch.reindex_cache_write
+        step("C", 0, "global", index_map)
+        sch.reindex("C", (which, last if which == "read" else 0))
+        meaning.check(sch.func)
+        assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+def test_what_nobody_writes_where_a_size_is_0_is_not_copied_back():
+    columns = TWO + PAIR.format(shape="n", out="n").replace("b, (n,)", "b, (m,)")
+    sch = wb.Schedule(program(columns + nest("C", "i, j", "n, m", "C[vi] = A[vi]")))
+    why = "it writes nothing where `vj` has no value, and the copy back would"
+    with pytest.raises(wb.ScheduleError, match=why):
+        sch.reindex("C", ("write", 0))
+    meaning = Meanings(sch.func, random.Random(0))
+    sch.reindex("C", ("read", 0))
+    meaning.check(sch.func)
+
+
+@pytest.mark.parametrize(
+    ("family", "depth"), [("two stages", 0), ("flat rows", 0), ("product and more", 1)]
+)
+def test_loops_of_one_size_are_merged(family: str, depth: int):
+    sch = wb.Schedule(read(family))
+    meaning = Meanings(sch.func, random.Random(0))
+    sch.merge(sch.get_loops("D")[depth], sch.get_loops("C")[depth])
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize(
+    ("family", "why"),
+    [
+        ("window", "they do not run equally often, nest by nest"),
+        ("reversed", "`C` would read D too early"),
+    ],
+)
+def test_loops_that_differ_at_some_size_are_not_merged(family: str, why: str):
+    sch = wb.Schedule(read(family))
+    with pytest.raises(wb.ScheduleError, match=why):
+        sch.merge(sch.get_loops("D")[0], sch.get_loops("C")[0])
+
+
+SUM_OF_MORE = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, m + 3), "float32")
+    C = T.match_buffer(c, (n,), "float32")
+    for i, r in T.grid(n, m + 3):
+        with T.block("C"):
+            vi, vr = T.axis.remap("SR", [i, r])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vr]
+"""
+
+
+@pytest.mark.parametrize("factors", [[2, None], [None, 3], [1, None, 1]])
+def test_parts_of_a_loop_of_any_size(factors: list[int | None]):
+    rows = padding("n + 3", "1 <= vi and vi < n + 1", "A[vi - 1, vj]")
+    for func, loop in (rows, "i"), (program(SUM_OF_MORE), "r"):
+        sch = wb.Schedule(func)
+        meaning = Meanings(func, random.Random(0))
+        parts = sch.loop_partition(loop, factors)
+        meaning.check(sch.func)
+        last = sch.split(parts[-1], factors=[None, 2])  # it has bounds as any other loop
+        meaning.check(sch.func)
+        assert len(last) == 2
+        assert run_kernels(sch, func, random.Random(0))
+
+
+def test_a_part_is_no_longer_than_the_shortest_loop():
+    sch = wb.Schedule(program(SUM_OF_MORE))
+    with pytest.raises(wb.ScheduleError) as refused:
+        sch.loop_partition("r", [4, None])
+    assert refused.value.headline == (
+        "Can't loop_partition `r`: it may have less than the 4 iterations of [4, None]."
+    )
+    assert refused.value.hint == "give smaller factors, or a size: func.specialize(...)"
+
+
+@pytest.mark.parametrize("factors", [[4, None], [None, 4], [2, None, 2]])
+def test_tiles_of_any_size_are_blocks_where_they_divide(factors: list[int | None]):
+    fours = pair("n * 4", "n * 4", nest("C", "i", "n * 4", "C[vi] = A[vi] + B[vi // 4]"))
+    sch = wb.Schedule(program(fours))
+    meaning = Meanings(sch.func, random.Random(0))
+    sch.blockize(sch.split("i", factors=factors)[1])
+    meaning.check(sch.func)
+    rest = wb.Schedule(read("sum of vectors"))
+    inner = rest.split("i", factors=factors)[1]
+    with pytest.raises(wb.ScheduleError) as refused:
+        rest.blockize(inner)
+    assert refused.value.headline == (
+        "Can't blockize `i_1`: its T.where cuts off a part of the last turn."
+    )
+    assert refused.value.hint == "split by factors that divide"

@@ -22,6 +22,7 @@ from workbench.lesson import who_computes
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, widget
 from workbench.widgets.page.question import along
+from workbench.widgets.page.view import COST_PANES
 from workbench.widgets.still import offline
 from workbench.widgets.still.offline import last_page
 
@@ -165,7 +166,7 @@ def test_named_actions_are_offered_first_and_the_rest_waits():
     assert len(every) > 6 and [v["name"] for v in every if v["offered"]] == ["split", "bind"]
     assert lab.setup["panes"]["machine"] == {
         "first": ["who"],
-        "rest": ["memory", "tiles", "pipeline"],
+        "rest": ["memory", "tiles", "pipeline", *COST_PANES],
     }
     assert lab.setup["panes"]["program"]["first"] == ["tensorir"]
     assert lab.setup["starts"] == ["loop"], "neither starts at a block"
@@ -304,7 +305,10 @@ def test_two_nodes_are_compared():
 def test_panes_stand_in_the_order_given():
     lab = add_lab(panes=["tiles", "CUDA", "who"])
     panes = lab.setup["panes"]
-    assert panes["machine"] == {"first": ["tiles", "who"], "rest": ["memory", "pipeline"]}
+    assert panes["machine"] == {
+        "first": ["tiles", "who"],
+        "rest": ["memory", "pipeline", *COST_PANES],
+    }
     assert panes["program"]["first"] == ["tensorir", "cuda"]
     assert lab.view == {"program": "tensorir", "machine": "tiles"}
 

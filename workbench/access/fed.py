@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 
-from workbench.access.accesses import Access
+from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.access.cover import Made, covers
 from workbench.access.units import buffers_written, limits
 from workbench.access.updates import reads
 from workbench.arith import Bounds, Simplifier, reads_memory
-from workbench.ir import Buffer, For, Stmt, Var, const, free_vars, substitute
+from workbench.ir import Buffer, For, Stmt, Var, const, free_vars, once, substitute
 
 
 class Fed:
@@ -67,6 +67,24 @@ class Fed:
             if not covers(every, [use], read.buffer.shape, self.known):
                 return False
         return bool(stores)
+
+
+def is_own(body: Stmt, loop: For, buffer: Buffer, known: Bounds) -> bool:
+    """Whether each turn of `loop` writes all of `buffer` that it reads, and no one else uses any.
+
+    So that each may have a `buffer` of its own. `body` is the program, in which `loop` stands.
+    """
+    found = _by_buffer(body).get(buffer, [])
+    around = common_loops(found) if found else ()
+    if loop not in around:
+        return False
+    still = {outer.loop_var for outer in around[: around.index(loop) + 1]}
+    return Fed(body, known).written_first(found, still)
+
+
+@once
+def _by_buffer(body: Stmt) -> dict[Buffer, list[Access[For]]]:
+    return by_buffer(accesses(body))
 
 
 def _with_first_turn(loops: Set[For]) -> list[For]:

@@ -258,6 +258,7 @@ class Needs:
             loop.loop_var for loop in at.loops if loop.thread and "blockIdx" not in loop.thread
         }
         self.changing = buffers_written(pipeline.loop.body)
+        self._least: dict[Buffer, int] = {}
 
     def broken(self, copies: Mapping[Buffer, int]) -> Iterator[Need]:
         """What the turns do not keep, where buffers have so many `copies`, or else one."""
@@ -343,7 +344,15 @@ class Needs:
         return least if count <= 2 else max(count, least)
 
     def least_copies(self, buffer: Buffer) -> int:
-        """The fewest copies of `buffer` with which no iteration writes what one before it needs."""
+        """The fewest copies of `buffer` with which no iteration writes what one before it needs.
+
+        Worked out once: it may take a look at each cell.
+        """
+        if buffer not in self._least:
+            self._least[buffer] = self._fewest(buffer)
+        return self._least[buffer]
+
+    def _fewest(self, buffer: Buffer) -> int:
         stages, order = self.pipeline.stages, self.pipeline.order
         writes = self._users(buffer, True)
         needed = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Literal, TypeAlias
@@ -11,6 +11,7 @@ from workbench import arith, script
 from workbench.access.accesses import accesses
 from workbench.access.cover import missed
 from workbench.access.cross_thread import reduction_around
+from workbench.access.fed import is_own
 from workbench.access.iterations import (
     Near,
     apart,
@@ -24,7 +25,15 @@ from workbench.access.iterations import (
 )
 from workbench.access.meet import Meets, first_meeting
 from workbench.access.pipelines import ORDER, STAGE, is_pipeline
-from workbench.access.units import Cell, Unit, same_cell, short, units, writes_apart
+from workbench.access.units import (
+    Cell,
+    Unit,
+    buffers_written,
+    same_cell,
+    short,
+    units,
+    writes_apart,
+)
 from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -45,6 +54,10 @@ from workbench.ir.places import Places, places
 Doers: TypeAlias = Literal["threads", "blocks", "virtual threads", "lanes", "iterations"]
 """Who does the iterations: a block's threads, a grid's blocks, a vector's lanes, a CPU's cores."""
 
+_EACH_ITS_OWN: dict[Doers, tuple[str, ...]] = {
+    "threads": ("local",),
+    "blocks": ("local", "shared"),
+}
 _BOUND: dict[str, Doers] = {"t": "threads", "b": "blocks", "v": "virtual threads"}
 
 
@@ -96,15 +109,26 @@ def _refuse(known: Places, loop: For, doers: Doers) -> None:
     if doers == "blocks":  # nothing orders them: each may be in another turn of loops around
         below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
+    own = _own(known, loop, dom, doers)
     for unit in below:
-        _refuse_own(known, loop, unit, dom, doers, free)
+        if not unit.writes <= own:
+            _refuse_own(known, loop, unit, dom, doers, free)
     near = Near(below, dom)
     for reader in below:
-        for buffer in reader.reads:
+        for buffer in (b for b in reader.reads if b not in own):  # in the order of the program
             _refuse_flow(loop, turns, reader, buffer, near, dom, doers)
     for one, other, buffer in near.pairs:
-        if buffer in one.writes and buffer in other.writes:
+        if buffer in one.writes and buffer in other.writes and buffer not in own:
             _refuse_overwriting(loop, one, other, buffer, dom, doers)
+
+
+def _own(known: Places, loop: For, dom: Bounds, doers: Doers) -> Set[Buffer]:
+    """The buffers of which each thread, or block, has its own, and in its turn makes what it reads.
+
+    Virtual threads have one, of which copies are made where their variable tells what is in it.
+    """
+    written = (b for b in buffers_written(loop.body) if b.scope in _EACH_ITS_OWN.get(doers, ()))
+    return {buffer for buffer in written if is_own(known.func.body, loop, buffer, dom)}
 
 
 def in_any_turn(unit: Unit) -> Unit:
@@ -233,10 +257,10 @@ def _update_conflict(
     name = loop.loop_var.name
     verb = "update" if unit.accumulates else "write"
     met = _example(loop, unit, dom)
-    buffer = next(iter(unit.writes)).name
+    buffer = next(iter(unit.writes))
     detail = why or f"the iterations of `{name}` are not proved to {verb} different cells"
     if met is None:
-        clash = f"two {doers} may {verb} the same cell of {buffer}"
+        clash = f"two {doers} may {verb} the same cell of {buffer.name}"
     else:
         first, second = (turn.env[loop.loop_var] for turn in (met.first, met.second))
         cell = met.first.text
@@ -245,6 +269,8 @@ def _update_conflict(
     spatial = [v.name for v in _spatial_loops(unit, loop) if v in free]
     either = " or ".join(f"`{n}`" for n in spatial)
     use = f"use {either} for that, or " if spatial else ""
+    if not why and buffer.scope in _EACH_ITS_OWN.get(doers, ()):
+        use += f"let each turn write all of {buffer.name} that it reads, or "
     hint = f"{use}keep `{name}` serial"
     return Refusal(clash, loop, unit.stmt, hint=hint, detail=detail)
 

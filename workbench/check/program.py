@@ -20,6 +20,7 @@ from workbench.check.memory import (
     scratch_errors,
     turn_errors,
 )
+from workbench.check.outside import outside_errors
 from workbench.check.pipelines import spare_copies, written_out
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
@@ -34,7 +35,7 @@ _DOERS: dict[str, Doers] = {"vectorized": "lanes", "parallel": "iterations"}
 def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     """What is wrong with `func` as code for `target`, errors first, then what wastes work."""
     kernels = nests(func)
-    errors = list(_pipelines(func))
+    errors = [*_pipelines(func), *outside_errors(func)]
     if errors:
         return errors
     if target.is_cpu:  # all take turns but for what cores and lanes share

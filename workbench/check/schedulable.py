@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from workbench import arith
 from workbench.access.accesses import Access, accesses
 from workbench.access.boxes import inside
+from workbench.access.facts import facts, follows
 from workbench.access.units import buffers_written, iterator_bounds, limits, runs_fixed
 from workbench.arith import Bounds
 from workbench.diag import Refusal
@@ -24,11 +25,25 @@ from workbench.ir import (
     Var,
     binary,
     free_vars,
+    once,
     walk,
 )
 from workbench.ir.places import inner, places
 
 
+def check_arguments(func: PrimFunc) -> None:
+    """Refuse a program of tiles in other memories than global: a caller's arrays are there."""
+    inside = next((p for p in func.params if p.scope != "global"), None)
+    if inside is not None:
+        raise Refusal(
+            f"Can't run {func.name}: its argument {inside.name} is in {inside.scope} memory",
+            detail="the arrays of a call are in global memory; only tensor intrinsics take tiles "
+            "that lie elsewhere",
+            hint="leave scope out; T.alloc_buffer makes memory inside a program",
+        )
+
+
+@once
 def check_control(func: PrimFunc) -> None:
     """Refuse a program in which what it writes decides how often a block runs, or for which values.
 
@@ -64,6 +79,7 @@ def _deciding(stmt: Stmt) -> tuple[Expr, ...]:
     return (stmt.predicate, *stmt.iter_values) if isinstance(stmt, BlockRealize) else ()
 
 
+@once
 def check_declared(func: PrimFunc) -> None:
     """Refuse a block whose T.reads or T.writes leave out a cell that it loads or stores."""
     for realize in places(func).blocks.values():
@@ -119,6 +135,7 @@ def _outside(block: Block, access: Access[For], declared: list[BufferRegion]) ->
     return _first(access.indices, [*turns, *access.guards, *left_out], dom)
 
 
+@once
 def check_domains(func: PrimFunc) -> None:
     """Refuse a block that its loops run for a value beyond the domain of its iterator."""
     where = places(func)
@@ -143,7 +160,11 @@ def _check_domain(
 ) -> None:
     low, high = ends
     taken = arith.bounds(value, dom)
-    if taken is None or (low <= taken[0] and taken[1] <= high):
+    if taken is None:
+        return
+    known, held = arith.Simplifier(dom), facts([realize.predicate])
+    gaps = [value - low] * (taken[0] < low) + [high - value] * (taken[1] > high)
+    if all(follows(gap, held, known) for gap in gaps):
         return
     beyond = binary("or", value < low, value > high)
     example = _first([value], [realize.predicate, beyond], dom)

@@ -1,6 +1,7 @@
 """CUDA C++ as a table."""
 
 from workbench.codegen.cuda_helpers import CUDA_HELPERS
+from workbench.codegen.cuda_warps import CUDA_WARPS, REGISTERS
 from workbench.codegen.language import FUNCTIONS, HELPERS, Language, bit_helpers, functions, vectors
 from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
@@ -39,9 +40,10 @@ CUDA = Language(
         "local": "{align}{type} {name}[{cells}];",
     },
     dynamic=(
-        "extern __shared__ __align__(16) unsigned char {whole}[];",
+        "extern __shared__ __align__({bytes}) unsigned char {whole}[];",
         "{type}* {name} = ({type}*)&{whole}[{place}];",
     ),
+    fragments=REGISTERS,
     aligned="__align__({bytes}) ",
     pointers={"global": "", "shared": "", "local": ""},
     barrier="__syncthreads();",
@@ -74,7 +76,7 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
-    helpers=HELPERS | bit_helpers(_TYPES) | CUDA_HELPERS,
+    helpers=HELPERS | bit_helpers(_TYPES) | CUDA_HELPERS | CUDA_WARPS,
     reserved=CUDA_WORDS,
     macros=CUDA_MACROS,
 )

@@ -8,7 +8,7 @@ from math import prod
 
 from workbench.arith import Simplifier, SizedEnds, prove
 from workbench.codegen.expressions import Expressions
-from workbench.codegen.language import Language
+from workbench.codegen.language import SHORT, Language
 from workbench.codegen.names import Names
 from workbench.codegen.restrict import reads_its_own, restricted
 from workbench.codegen.variables import declared_by_store, variables
@@ -44,6 +44,7 @@ from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
 from workbench.lower.shared_memory import dynamic_shared, vector_bytes
 from workbench.lower.unroll_registers import turns_written
+from workbench.lower.warp_calls import TILE, Tile, WarpCall, is_warp_call, tiles_in, warp_call
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -90,7 +91,8 @@ class Walker:
         launch = self.language.launch.format(grid=grid, block=block)
         if self.dynamic:
             launch += f", {self.dynamic_bytes} bytes of shared memory"
-            body.insert(0, self.language.dynamic[0].format(whole=self.whole))
+            bytes_to = max(16, *(self.alignment.get(b, 0) for b in self.dynamic))
+            body.insert(0, self.language.dynamic[0].format(whole=self.whole, bytes=bytes_to))
         lines = [launch, f"{head} {{"]
         lines += [part for line in body for part in _broken(f"  {line}")]
         return "".join(self.functions) + "\n".join([*filter(None, lines), "}"])
@@ -149,6 +151,8 @@ class Walker:
             self.names.leave(buffer)
 
     def _allocation(self, buffer: Buffer) -> str:
+        if buffer.is_fragment:
+            return self._fragments(buffer)
         if buffer.scope not in self.language.scopes:
             raise Refusal(
                 f"Can't write {self.language.title} code: it has no memory {buffer.scope!r}",
@@ -170,6 +174,18 @@ class Walker:
             whole=self.whole,
             place=self.dynamic.get(buffer, 0),
         )
+
+    def _fragments(self, buffer: Buffer) -> str:
+        """What a thread holds of each tile of `buffer`."""
+        whole, kind = self.views[buffer], (buffer.tag, buffer.type)
+        if kind not in self.language.fragments:
+            raise Refusal(
+                f"Can't write {self.language.title} code: it has no {buffer.tag} of {buffer.type}",
+                whole,
+                hint="build it for a GPU that has Tensor Cores, target='cuda', with float16 tiles",
+            )
+        ctype, count = self.language.fragments[kind]
+        return f"{ctype} {self.names.enter(buffer)}[{tiles_in(buffer)}][{count}];"
 
     def _cells(self, buffer: Buffer) -> str:
         (cells,) = buffer.shape
@@ -243,6 +259,9 @@ class Walker:
         return (f"  {line}" for line in self.statement(stmt))
 
     def _loop(self, loop: For) -> Lines:
+        if is_warp_call(loop):
+            yield self._warp_call(warp_call(loop))
+            return
         own = own_arrays(self.kernel, loop)
         holds = any(isinstance(node, For) for node in walk(loop.body))
         if loop.kind == "parallel" and self.language.part and (own or holds):
@@ -346,6 +365,39 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
             )
         self.expressions.helpers[helper, "void"] = helper
         return helper
+
+    # --- calls of a warp ---------------------------------------------------------------------
+
+    def _warp_call(self, call: WarpCall) -> str:
+        """The call that does what a loop with its note does."""
+        to, sources = call.to, call.sources
+        short = SHORT.get(to.buffer.type, "")
+        order = call.orders[-1].partition("_")[0] if call.orders else ""
+        match call.name:
+            case "tvm_load_matrix_sync":
+                helper = f"wmma_load_{to.buffer.tag[-1]}_{order}"
+                given = [*map(self._tile, (to, *sources)), str(sources[0].stride)]
+            case "tvm_store_matrix_sync":
+                helper = f"wmma_store_{short}_{to.buffer.scope}"
+                given = [*map(self._tile, (to, *sources)), str(to.stride)]
+            case "tvm_mma_sync":
+                helper = f"wmma_mma_{short}_{order}"
+                given = [*map(self._tile, (to, *sources))]
+            case _:
+                assert call.value is not None
+                helper = f"wmma_fill_{short}"
+                given = [self._tile(to), self.expressions.text(call.value)]
+        self.expressions.helpers[helper, "void"] = helper
+        return f"{helper}({', '.join(given)});"
+
+    def _tile(self, tile: Tile) -> str:
+        """Where a tile begins: its fragment, or the address of its first cell."""
+        self.expressions.place = self.views[tile.buffer]
+        name, offset = self.names[tile.buffer], tile.offset
+        if tile.buffer.is_fragment:
+            number = self.expressions.known.simplify(offset // (TILE * TILE))
+            return f"{name}[{self.expressions.text(number)}]"
+        return f"&{name}[{self.expressions.text(offset)}]"
 
     # --- vectors ----------------------------------------------------------------------------
 

@@ -1,11 +1,13 @@
 """Plain data to pictures: scenes of shapes, written as SVG and HTML or as matplotlib figures."""
 
+from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
-from workbench.draw.pictures import PICTURES, Source, covered_of, picture_of
+from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
+from workbench.draw.requests import SCOPES, access_name
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
@@ -15,14 +17,19 @@ __all__ = [
     "LEVELS",
     "PICTURES",
     "Form",
+    "GPU",
     "ROLES",
+    "SCOPES",
     "Path",
     "Picture",
     "Rect",
     "Scene",
     "Source",
     "Stands",
+    "Steps",
     "Words",
+    "access_name",
+    "banks_scene",
     "covered_of",
     "figure",
     "levels_of",

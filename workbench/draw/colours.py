@@ -1,8 +1,10 @@
 """Which role is drawn in which colour: one table, for light and dark, and its style sheet.
 
-Blocks have a hue each, with their number in it; threads have none, they are told by number and
-place. Time is grey. How often cells are touched is one hue, the more of it the more often. Reads
-and writes are outlines of different patterns. A hatch is how it was before. Alarm is for faults.
+There are four hues. `who` is what is chosen, a block, a thread, a cell, with all that goes with it;
+`much` how often, how long; `came` what is new, or would be; `fault` what is wrong. All else is ink,
+more or less of it: blocks alternate like the squares of a board, with their number in them, threads
+are told by number and place. Reads and writes are outlines of different patterns. A hatch is how it
+was before.
 """
 
 from __future__ import annotations
@@ -11,28 +13,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, log
 
-BLOCKS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e6c200",
-    "#56b4e9",
-    "#8c510a",
-    "#8a63d2",
-)
-HEAT, ALARM = "#d9480f", "#d32f2f"
+BLOCKS = (4, 16)  # percent of ink, by turns
 HEATS = 10  # steps of the scale of heat
 HEAT_STEP = 4  # each stands for so many times more than the one before
 
 Theme = Mapping[str, str]
-LIGHT: Theme = {"paper": "#ffffff", "ink": "#212121"}  # as JupyterLab has them
-DARK: Theme = {"paper": "#212121", "ink": "#e2e2e2"}
+HUES = {  # light and dark; in the eyes of all, each differs from the others
+    "who": ("#00796b", "#4fd1b8"),
+    "much": ("#b36b00", "#b8781f"),
+    "came": ("#1f5fd0", "#7fb0ff"),
+    "fault": ("#c4262e", "#ff7a70"),
+}
+# paper and ink as JupyterLab has them
+LIGHT: Theme = {"paper": "#ffffff", "ink": "#212121", **{n: hue[0] for n, hue in HUES.items()}}
+DARK: Theme = {"paper": "#212121", "ink": "#e2e2e2", **{n: hue[1] for n, hue in HUES.items()}}
 
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """`share` percent of a hue ("#rrggbb", "ink") in the colour of the theme named `ground`."""
+    """`share` percent of one colour of a theme ("ink", "who") in another, its `ground`."""
 
     hue: str
     share: int = 100
@@ -40,19 +39,19 @@ class Mix:
 
     def hex(self, theme: Theme) -> str:
         """The colour in `theme`."""
-        pair = zip(_parts(self.hue, theme), _parts(self.ground, theme), strict=True)
+        pair = zip(_parts(theme[self.hue]), _parts(theme[self.ground]), strict=True)
         mixed = [round((a * self.share + b * (100 - self.share)) / 100) for a, b in pair]
         return "#" + "".join(f"{part:02x}" for part in mixed)
 
     def css(self) -> str:
         """The colour in whichever theme the page has."""
-        hue, ground = (c if c[0] == "#" else f"var(--{c})" for c in (self.hue, self.ground))
+        hue, ground = f"var(--{self.hue})", f"var(--{self.ground})"
         return hue if self.share == 100 else f"color-mix(in srgb, {hue} {self.share}%, {ground})"
 
 
-def _parts(colour: str, theme: Theme) -> tuple[int, int, int]:
-    text = theme.get(colour, colour)
-    return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+def _parts(colour: str) -> tuple[int, int, int]:
+    """The red, green and blue of "#rrggbb"."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,17 @@ ROLES: dict[str, Look] = {
     "ghost": Look(None, EDGE, 1.0, (2, 2), hatch=True),
     "new": Look(None, INK, 2.6),
     "asked": Look(None, INK, 2.2, (5, 3)),
-    "alarm": Look(Mix(ALARM, 16), Mix(ALARM, 75, "ink"), 2.0),
-    **{f"block-{k}": Look(Mix(hue, 20), Mix(hue, 68, "ink")) for k, hue in enumerate(BLOCKS)},
-    **{f"heat-{k}": Look(Mix(HEAT, 5 + 7 * k), Mix("ink", 60)) for k in range(HEATS)},
+    # what a warp asks: served as it must be, served beyond need, fetched and not used
+    "served": Look(Mix("ink", 16), EDGE),
+    "used": Look(Mix("ink", 55)),
+    "beyond": Look(Mix("much", 40), EDGE),
+    "unused": Look(PAPER, EDGE),
+    "link": Look(None, EDGE),
+    "chosen": Look(Mix("who", 24), Mix("who"), 2.0),
+    "chosen-link": Look(None, Mix("who"), 2.0),
+    "alarm": Look(Mix("fault", 16), Mix("fault"), 2.0),
+    **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
+    **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), Mix("ink", 60)) for k in range(HEATS)},
 }
 
 
@@ -125,7 +132,7 @@ def times_each(number: float) -> str:
 
 
 def block_role(number: int) -> str:
-    """The role of the block that is the `number`-th among those drawn."""
+    """The role of the block with that number; those beside each other differ."""
     return f"block-{number % len(BLOCKS)}"
 
 

@@ -46,7 +46,8 @@ class Picture:
     there is room for. `slides` are the axes, each with the values for which the strips know where
     their shapes are; None where only Python knows. `levels` names the strips
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
-    other selections, and `cells`, by row and column, what the table does.
+    other selections, and `cells`, by row and column, what the table does. `full` says all that is
+    seen, where the caption is one short line.
     """
 
     strips: tuple[Scene, ...]
@@ -58,6 +59,7 @@ class Picture:
     levels: tuple[str, ...] = ()
     follow: Parts = ()
     cells: tuple[tuple[int, int, Parts], ...] = ()
+    full: str = ""
 
     @property
     def line_style(self) -> str:
@@ -128,6 +130,7 @@ def plain(picture: Picture) -> dict[str, Any]:
     return {
         "strips": [svg(strip) for strip in picture.strips],
         "caption": picture.caption,
+        "full": picture.full,
         "table": table_html(picture.table),
         "line": picture.line_style,
         "kind": picture.kind,
@@ -242,7 +245,7 @@ def _slide(shape: Shape, numbers: _Numbers) -> dict[str, Any]:
 def picture_html(picture: Mapping[str, Any]) -> str:
     """A picture, as plain data, with its caption and its table, without a script."""
     line = f' style="{picture["line"]}"' if picture["line"] else ""
-    caption = "\n".join(map(prose, picture["caption"].splitlines()))
+    caption = "\n".join(map(prose, (picture["full"] or picture["caption"]).splitlines()))
     strips, levels = picture["strips"], picture["levels"]
     if len(levels) > 1:
         strips = [

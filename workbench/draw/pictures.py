@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeAlias
 
 from workbench import insight
+from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
-from workbench.diag import Fail
+from workbench.diag import Fail, Refusal
 from workbench.draw.memory import covered_places, memory_picture
+from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
+from workbench.draw.requests import SCOPES, covered_request, requests_picture
+from workbench.draw.roofline import covered_roofline, roofline_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.who import labels_of, who_picture
-from workbench.insight import Memory, Pipelines, Selection, Tiles, Values, Who
-from workbench.ir import PrimFunc, stores
+from workbench.insight import (
+    Memory,
+    Occupancy,
+    Pipelines,
+    Requests,
+    Roofline,
+    Selection,
+    Tiles,
+    Values,
+    Who,
+)
+from workbench.ir import Kernel, PrimFunc, stores
+from workbench.lower import lower, open_blocks
+from workbench.target import get
 
-PICTURES = ("who", "memory", "tiles", "pipeline")
+PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "roofline")
+GPU = "nvidia/h200"  # whose multiprocessors and roofs are drawn
+
+Steps: TypeAlias = "Sequence[tuple[int, PrimFunc]]"
+"""Programs on the way to one, with the numbers of their nodes."""
 
 
 def picture_of(
@@ -29,24 +50,28 @@ def picture_of(
     level: str | None = None,
     before: PrimFunc | None = None,
     asked: tuple[int, ...] | None = None,
+    steps: Steps = (),
     source: Source | None = None,
 ) -> Picture:
     """The picture `name` of `func`: one of `PICTURES`.
 
     "who" shows the cells of `buffer` (default: the last output), that at `asked` ringed; "tiles"
     what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
-    the turns of loops whose statements run in turns of their own. What differs from the program
+    the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
+    of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
+    else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
+    of `steps` stand, by the numbers of these, `func` the last. What differs from the program
     `before` is marked. `source` gives the data of programs, where it is kept. Raises ValueError for
     another name, and for a buffer, axis, value or level that the program does not have.
     """
     data = source or Source()
     if name not in PICTURES:
         raise ValueError(f"there is no picture {name!r}; there are: {', '.join(PICTURES)}")
-    if buffer is not None and name != "who":
+    if buffer is not None and name not in ("who", *SCOPES):
         raise ValueError(f"{name!r} shows all buffers, not one; leave `buffer` out")
     if level is not None and name != "tiles":
         raise ValueError(f"{name!r} has no levels; leave `level` out")
-    if select and name != "tiles":
+    if select and name not in ("tiles", *SCOPES):
         raise ValueError(f"{name!r} shows all of the program; leave {', '.join(select)} out")
     if name == "who":
         labels = {}
@@ -65,6 +90,17 @@ def picture_of(
             with suppress(Fail):  # of one that is refused, or of any size, nothing is shown
                 then = data.pipelines(before)
         return pipelines_picture(data.pipelines(func), then)
+    if name in SCOPES:
+        found, left_out = data.requests(func, SCOPES[name])
+        if buffer is not None:
+            found = tuple(one for one in found if one.buffer == buffer)
+            if not found:
+                raise ValueError(f"no warp asks {SCOPES[name]} memory for {buffer!r}")
+        return requests_picture(name, found, left_out, select or {})
+    if name == "occupancy":
+        return occupancy_picture(data.occupancy(func))
+    if name == "roofline":
+        return roofline_picture([(n, data.roofline(one)) for n, one in steps or ((0, func),)])
     return _tiles(func, select or {}, level, before, data.tiles)
 
 
@@ -72,6 +108,12 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
     """What of the picture `name` the program itself says: its buffers, "?" for all else."""
     if name == "memory":
         return covered_places(source.memory(func))
+    if name in SCOPES:
+        return (covered_request(name),)
+    if name == "occupancy":
+        return (covered_occupancy(),)
+    if name == "roofline":
+        return (covered_roofline(),)
     if name == "pipeline":
         return (covered_turns(source.pipelines(func)),)
     return (covered_sheets(source.tiles(func, {})),)
@@ -96,6 +138,32 @@ class Source:
         """What the statements of pipelines do turn by turn, and where its kernels wait."""
         lowered = insight.lowered_of(func) if has_pipelines(func) else None
         return insight.pipelines(func, lowered)
+
+    def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
+        """The kernels of the program on `GPU`. Raises Fail where there is no valid one."""
+        opened, gpu = open_blocks(func), get(GPU)
+        try:
+            for finding in check_program(opened, gpu):
+                if finding.kind == "error":
+                    raise finding.as_refusal()
+            return lower(opened, gpu).kernels
+        except Refusal as refusal:
+            found = f"Can't draw what kernels cost: {refusal.headline}"
+            raise Fail(found, detail=refusal.detail, hint=refusal.hint) from None
+
+    def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
+        """What its warps ask of memory of that scope, and the accesses of which that is unknown."""
+        return insight.requests_of(self.kernels(func), scope)
+
+    def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
+        """How full a multiprocessor is with each of its kernels."""
+        return [insight.occupancy(kernel, get(GPU)) for kernel in self.kernels(func)]
+
+    def roofline(self, func: PrimFunc) -> Roofline | None:
+        """Where its kernels stand under the roofs; None where it has none."""
+        with suppress(Fail):
+            return insight.roofline(self.kernels(func), get(GPU))
+        return None
 
 
 def _tiles(

@@ -62,7 +62,8 @@ class Stands(NamedTuple):
 
     `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
     `thread` are (x, y, z); `loops` names loops of the program and `statement` a block of it;
-    `title` says it in words. What is of one `iteration` of a pipeline lights up together.
+    `title` says it in words. What is of one `iteration` of a pipeline lights up together, as does
+    what is of one of the `lanes` of a warp.
     """
 
     buffer: str = ""
@@ -74,6 +75,7 @@ class Stands(NamedTuple):
     statement: str = ""
     title: str = ""
     iteration: str = ""
+    lanes: tuple[int, ...] = ()
 
 
 NOTHING = Stands()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from html import escape
 
 from workbench.diag import visible
-from workbench.draw.colours import ROLES, style_sheet
+from workbench.draw.colours import HUES, ROLES, style_sheet
 from workbench.draw.hatch import hatch
 from workbench.draw.scene import (
     BOLD,
@@ -35,7 +35,9 @@ def svg_in_text(scene: Scene, label: str | None = None) -> str:
     """
     about = _about_drawing(scene, label)
     size = f"max-width:none;width:{about['width']}px;height:{about['height']}px"
-    style = {"class": "wb-in-text", "style": f"{size};--ink:currentColor;--paper:transparent"}
+    hues = "".join(f";--{name}:light-dark({','.join(pair)})" for name, pair in HUES.items())
+    own = f"{size};--ink:currentColor;--paper:transparent{hues}"
+    style = {"class": "wb-in-text", "style": own}
     within = ".wb-in-text "
     sheet = f"{within}text {{ font-size: {FONT}px }}\n"
     sheet += "".join(f"{within}.wb-{role} {{ font-weight: 600 }}\n" for role in BOLD)
@@ -102,6 +104,7 @@ def _about(of: Stands) -> tuple[str, str]:
         ("loops", _escaped(" ".join(of.loops))),
         ("statement", _escaped(of.statement)),
         ("iteration", _escaped(of.iteration)),
+        ("lanes", " ".join(map(str, of.lanes))),
     )
     title = f"<title>{_escaped(of.title)}</title>" if of.title else ""
     return "".join([f' data-{key}="{value}"' for key, value in about if value]), title

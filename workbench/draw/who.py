@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from workbench.diag import count_text
-from workbench.draw.colours import BLOCKS, block_role
+from workbench.draw.colours import block_role
 from workbench.draw.matrix import (
     EDGE,
     WIDE,
@@ -140,17 +140,8 @@ def _names(who: Who, width: float) -> dict[Point, str]:
 
 def _roles(who: Who) -> dict[Point, str]:
     """Blocks have colours; without them a cell is its thread's, which has none, or time's."""
-    blocks = _colours([cell.block for cell in who.cells])
     plain = "thread" if "thread" in who.labels else "time" if "time" in who.labels else "box"
-    return {c.index: blocks.get(c.block, plain) for c in who.cells}
-
-
-def _colours(blocks: Sequence[Point | None]) -> dict[Point | None, str]:
-    """A colour for each block: all differ up to eight, and beyond those side by side."""
-    known = sorted({block for block in blocks if block is not None}, key=lambda p: p[::-1])
-    if len(known) <= len(BLOCKS):
-        return {block: block_role(k) for k, block in enumerate(known)}
-    return {(x, y, z): block_role(x + 3 * y + 5 * z) for x, y, z in known}
+    return {c.index: block_role(sum(c.block)) if c.block else plain for c in who.cells}
 
 
 def _form(forms: Sequence[str], level: int) -> str:

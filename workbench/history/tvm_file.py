@@ -43,6 +43,7 @@ module = sch.mod
 # Verbs of which TVM 0.27 never makes what we make, and why.
 _OTHERWISE = {
     "loop_partition": "TVM puts blocks around the parts that do not say what they read or write",
+    "tensorize": "TVM puts the implementation into the program, with a view for each parameter",
 }
 # Verbs of which TVM takes a buffer by its number only, and the side on which it counts.
 _BY_NUMBER: dict[str, Literal["reads", "writes"]] = {

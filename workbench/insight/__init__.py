@@ -1,24 +1,29 @@
 """What a program costs and who does what: pure functions of it, giving plain data to draw."""
 
 from workbench.insight.ahead import Ahead, ahead
+from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.idle import idle_threads
 from workbench.insight.issued import Asked, Issued, issued
+from workbench.insight.launched import Part, Term
 from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
+from workbench.insight.modelled import Modelled, modelled
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.pipelined import Flight, Moment, Pipelined, Row, Run, Use, Wait
 from workbench.insight.pipelines import Pipelines, pipelines
+from workbench.insight.recorded import Counted, counted
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
+from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled
+from workbench.insight.served import Sector, Wavefront, sectors_of, wavefronts_of
 from workbench.insight.tiles import (
     Axis,
     Digit,
-    Selection,
     Tile,
     Tiles,
     Touch,
@@ -27,6 +32,7 @@ from workbench.insight.tiles import (
     tiles,
     times_text,
 )
+from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
 
@@ -40,6 +46,7 @@ __all__ = [
     "Cell",
     "Coalescing",
     "Conflicts",
+    "Counted",
     "Counts",
     "Digit",
     "Flight",
@@ -49,10 +56,13 @@ __all__ = [
     "Issued",
     "KIND_WORDS",
     "Kind",
+    "Lanes",
     "Level",
     "Limit",
     "Memory",
+    "Modelled",
     "Moment",
+    "Part",
     "Occupancy",
     "Pipelined",
     "Pipelines",
@@ -60,39 +70,53 @@ __all__ = [
     "Redundancy",
     "Region",
     "Request",
+    "Requests",
     "Reuse",
     "Row",
     "Roofline",
     "Run",
     "SIDES",
+    "Sector",
     "Selection",
     "Table",
+    "Term",
     "Tile",
     "Tiles",
+    "Total",
+    "Totals",
     "Touch",
     "Traffic",
     "Turns",
     "Use",
     "Values",
     "Wait",
+    "Wavefront",
     "Who",
     "ahead",
     "axes",
+    "chosen_values",
     "coalescing",
     "conflicts",
+    "counted",
     "counts",
     "idle_threads",
     "issued",
     "loops_of",
     "lowered_of",
     "memory",
+    "modelled",
     "occupancy",
     "pipelines",
     "redundancy",
+    "requests_of",
     "roofline",
     "sampled",
+    "sectors_of",
     "tiles",
     "times_text",
+    "totals",
     "turns",
+    "wavefronts_of",
     "who",
+    "worst_of",
 ]

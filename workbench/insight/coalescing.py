@@ -1,29 +1,32 @@
-"""coalescing: how many 32-byte sectors each request of a warp to global memory touches."""
+"""coalescing: how many sectors of global memory the requests of a kernel touch, and the worst."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from workbench.insight.accesses import Access, kind_of
 from workbench.insight.page import Kind, Table
-from workbench.insight.warps import IDLE, all_requests, distinct, first_row, lane_bytes, text_of
+from workbench.insight.requests import Requests, requests_of, worst_of
+from workbench.insight.sectors import SECTOR
+from workbench.insight.warps import lane_bytes
 from workbench.ir import Kernel
 
-SECTOR = 32  # bytes; what device memory and the caches of NVIDIA's GPUs move at once
+COLUMNS = (
+    *("buffer", "access", "where", "requests"),
+    *("sectors a request", "at best", "useful part", "the most", "so many take that"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One access of the program to global memory, as warps of the first block issue it.
+    """One access to global memory, as all warps of the launch make it.
 
-    `addresses` are the byte addresses of the first warp's first request, lane by lane (None where
-    a lane is idle); `sectors` and `ideal` count sectors of 32 bytes a request, on average: what it
-    takes, and what the same bytes would take if packed together. `efficiency` is useful bytes
-    over bytes moved, 0 to 1.
+    There are so many `requests`; `sectors` and `ideal` count sectors of 32 bytes a request, on
+    average: what it takes, and what the same bytes would take if packed together. `efficiency` is
+    useful bytes over bytes moved, 0 to 1. The worst takes `most` where `least` would do; `worst` is
+    where it is made, by blocks, warp of the block and turns of loops (those that there are several
+    of), `alike` how many take as much, `addresses` its byte addresses lane by lane (None where a
+    lane is idle).
     """
 
     kernel: str
@@ -36,65 +39,72 @@ class Request:
     sectors: float
     ideal: float
     efficiency: float
+    most: int
+    least: int
+    worst: Mapping[str, int]
+    alike: int
 
 
 @dataclass(frozen=True, slots=True)
 class Coalescing:
-    """The coalescing picture: one row an access."""
+    """The coalescing picture: one row an access.
+
+    `left_out` are the accesses that are in none: data or sizes say where they are, or there is too
+    much to look at.
+    """
 
     requests: tuple[Request, ...]
+    left_out: tuple[str, ...]
     caption: str
     table: Table
-    kind: Kind = "modelled"
+    kind: Kind = "counted"
 
 
-def coalescing(kernels: Sequence[Kernel], warp: int = 32) -> Coalescing:
-    """How the first block's warps of `warp` lanes reach global memory, access by access.
+def coalescing(kernels: Sequence[Kernel]) -> Coalescing:
+    """How all warps of `kernels` reach global memory, access by access.
 
-    Arrays are taken to start at a multiple of 32 bytes, as allocations do.
+    Warps have 32 lanes; arrays are taken to start at a multiple of 32 bytes, as allocations do.
     """
-    requests = tuple(_request(*asked) for asked in all_requests(kernels, "global", warp))
-    rows = tuple(
-        (r.buffer, r.access, r.text, round(r.sectors, 2), round(r.ideal, 2), round(r.efficiency, 3))
-        for r in requests
-    )
-    columns = ("buffer", "access", "where", "sectors a request", "at best", "useful part")
-    return Coalescing(requests, _caption(requests), Table(columns, rows))
+    found, left_out = requests_of(kernels, "global")
+    requests = tuple(map(_request, found))
+    table = Table(COLUMNS, tuple(map(_row, requests)))
+    return Coalescing(requests, tuple(left_out), _caption(found, left_out), table)
 
 
-def _request(kernel: Kernel, access: Access, table: Any) -> Request:
-    width = lane_bytes(access)
-    touched = sectors(table, width)
-    needed = distinct(table) * width  # lanes that read one element share its bytes
-    ideal = -(-needed // SECTOR)
+def _row(r: Request) -> tuple[str | int | float, ...]:
+    average = round(r.sectors, 2), round(r.ideal, 2), round(r.efficiency, 3)
+    return r.buffer, r.access, r.text, r.requests, *average, r.most, r.alike
+
+
+def _request(asked: Requests) -> Request:
+    worst = asked.lanes(asked.worst)
     return Request(
-        kernel.name,
-        access.buffer.name,
-        kind_of(access),
-        text_of(access),
-        first_row(table),
-        width,
-        len(table),
-        float(touched.mean()),
-        float(ideal.mean()),
-        min(1.0, float(needed.sum()) / float(touched.sum() * SECTOR)),
+        asked.kernel.name,
+        asked.buffer,
+        asked.kind,
+        asked.text,
+        worst.addresses,
+        lane_bytes(asked.access),
+        asked.count,
+        asked.cost / asked.count,
+        asked.least / asked.count,
+        asked.wanted / (asked.cost * SECTOR),
+        worst.cost,
+        worst.least,
+        asked.worst,
+        asked.alike,
     )
 
 
-def sectors(table: Any, width: int) -> Any:
-    """How many sectors each request touches: a lane may reach over into the next."""
-    first = np.where(table == IDLE, IDLE, table // SECTOR)
-    last = np.where(table == IDLE, IDLE, (table + width - 1) // SECTOR)
-    return distinct(np.concatenate([first, last], axis=1))
-
-
-def _caption(found: Sequence[Request]) -> str:
+def _caption(found: Sequence[Requests], left_out: Sequence[str]) -> str:
+    rest = f" Not counted: {', '.join(left_out)}." if left_out else ""
     if not found:
-        return "No access to global memory whose addresses are known."
-    worst = max(found, key=lambda r: r.sectors / r.ideal)
-    if worst.sectors <= worst.ideal:
-        return "Every request moves as few sectors of 32 bytes as it can."
+        return f"No access to global memory whose addresses are known.{rest}"
+    worst = found[worst_of(found)]
+    if not worst.excess:
+        return f"Every request moves as few sectors of 32 bytes as it can.{rest}"
+    request = worst.lanes(worst.worst)
     return (
-        f"A warp's {worst.access} of {worst.buffer} touches {worst.sectors:.3g} sectors of "
-        f"32 bytes; packed together it would be {worst.ideal:.3g}."
+        f"{worst.which} touches {request.cost} sectors of 32 bytes; packed together it would be "
+        f"{request.least}.{rest}"
     )

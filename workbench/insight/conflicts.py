@@ -1,29 +1,36 @@
-"""conflicts: how many lanes of a warp meet in one bank of shared memory."""
+"""conflicts: in how many turns shared memory serves the requests of a kernel, and the worst."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from workbench.diag import count_text
-from workbench.insight.accesses import Access, kind_of
 from workbench.insight.page import Kind, Table
-from workbench.insight.warps import all_requests, first_row, lane_bytes, text_of
-from workbench.insight.wavefronts import BANKS, WARP, WORD, lanes_together, wavefronts
+from workbench.insight.requests import Requests, requests_of, worst_of
+from workbench.insight.warps import IDLE
+from workbench.insight.wavefronts import BANKS, WORD, lanes_together
 from workbench.ir import Kernel
+
+COLUMNS = (
+    *("buffer", "access", "where", "requests"),
+    *("turns at most", "at best", "so many take that", "turns on average"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class BankUse:
-    """One access of the program to shared memory, as warps of the first block issue it.
+    """One access to shared memory, as all warps of the launch make it.
 
-    `banks` are the banks (of 32, 4 bytes wide) of the first warp's first request, lane by lane
-    (None where a lane is idle), `words` the words of 4 bytes there, of a vector the first, counted
-    from the start of the buffer; `together` neighbouring lanes of it are served at a time, a half
-    or a quarter of a warp where a lane moves 8 or 16 bytes. `degree` is the most distinct words
-    that one bank must serve for lanes that are served together (1: no conflict); `wavefronts` the
-    most turns that one request takes, all its lanes; `average` is over all requests.
+    There are so many `requests`, which take `average` wavefronts each. The worst takes `wavefronts`
+    where `least` would do, if no bank had to serve two words (1, or more for vectors); `worst` is
+    where it is made, by blocks, warp of the block and turns of loops (those that there are several
+    of), `alike` how many take as many. `banks` are the banks of that request (of 32, 4 bytes wide),
+    lane by lane (None where a lane is idle), `words` the words of 4 bytes there, of a vector the
+    first, counted from the start of the buffer; `together` neighbouring lanes of it are served at a
+    time, a half or a quarter of a warp where a lane moves 8 or 16 bytes.
     """
 
     kernel: str
@@ -35,59 +42,72 @@ class BankUse:
     bytes_per_lane: int
     together: int
     requests: int
-    degree: int
     wavefronts: int
+    least: int
     average: float
+    worst: Mapping[str, int]
+    alike: int
+    which: str
 
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """The bank-conflict picture: one row an access."""
+    """The bank-conflict picture: one row an access.
+
+    `left_out` are the accesses that are in none: data or sizes say where they are, or there is too
+    much to look at.
+    """
 
     uses: tuple[BankUse, ...]
+    left_out: tuple[str, ...]
     caption: str
     table: Table
     kind: Kind = "modelled"
 
 
 def conflicts(kernels: Sequence[Kernel]) -> Conflicts:
-    """How the first block's warps of 32 lanes meet in the banks of shared memory."""
-    uses = tuple(_use(*asked) for asked in all_requests(kernels, "shared", WARP))
-    rows = tuple(
-        (u.buffer, u.access, u.text, u.degree, u.wavefronts, round(u.average, 2)) for u in uses
-    )
-    columns = ("buffer", "access", "where", "conflict degree", "turns", "on average")
-    return Conflicts(uses, _caption(uses), Table(columns, rows))
+    """How the warps of `kernels`, of 32 lanes, meet in the banks of shared memory."""
+    found, left_out = requests_of(kernels, "shared")
+    uses = tuple(map(_use, found))
+    table = Table(COLUMNS, tuple(map(_row, uses)))
+    return Conflicts(uses, tuple(left_out), _caption(found, left_out), table)
 
 
-def _use(kernel: Kernel, access: Access, table: Any) -> BankUse:
-    width = lane_bytes(access)
-    taken, degrees = wavefronts(table, width, writes=access.writes)
-    words = tuple(None if a is None else a // WORD for a in first_row(table))
-    banks = tuple(None if word is None else word % BANKS for word in words)
+def _row(u: BankUse) -> tuple[str | int | float, ...]:
+    most = u.wavefronts, u.least, u.alike
+    return u.buffer, u.access, u.text, u.requests, *most, round(u.average, 2)
+
+
+def _use(asked: Requests) -> BankUse:
+    worst = asked.lanes(asked.worst)
+    words = tuple(None if a is None else a // WORD for a in worst.addresses)
+    row = np.array([[IDLE if a is None else a for a in worst.addresses]])
     return BankUse(
-        kernel.name,
-        access.buffer.name,
-        kind_of(access),
-        text_of(access),
-        banks,
+        asked.kernel.name,
+        asked.buffer,
+        asked.kind,
+        asked.text,
+        tuple(None if word is None else word % BANKS for word in words),
         words,
-        width,
-        int(lanes_together(table[:1], width, writes=access.writes)[0]),
-        len(table),
-        int(degrees.max()),
-        int(taken.max()),
-        float(taken.mean()),
+        worst.bytes_per_lane,
+        int(lanes_together(row, worst.bytes_per_lane, writes=worst.writes)[0]),
+        asked.count,
+        worst.cost,
+        worst.least,
+        asked.cost / asked.count,
+        asked.worst,
+        asked.alike,
+        asked.which,
     )
 
 
-def _caption(found: Sequence[BankUse]) -> str:
+def _caption(found: Sequence[Requests], left_out: Sequence[str]) -> str:
+    rest = f" Not counted: {', '.join(left_out)}." if left_out else ""
     if not found:
-        return "The program does not use shared memory."
-    worst = max(found, key=lambda u: (u.degree, u.wavefronts))
-    if worst.degree <= 1:
-        return "No two lanes of a warp wait for one bank of shared memory."
-    return (
-        f"A warp's {worst.access} of {worst.buffer} takes {count_text(worst.wavefronts, 'turn')}: "
-        f"up to {worst.degree} different words lie in one bank."
-    )
+        return f"The program does not use shared memory.{rest}"
+    worst = found[worst_of(found)]
+    if not worst.excess:
+        return f"No two lanes of a warp wait for one bank of shared memory.{rest}"
+    request = worst.lanes(worst.worst)
+    turns = count_text(request.cost, "turn")
+    return f"{worst.which} takes {turns}; without conflicts it would be {request.least}.{rest}"

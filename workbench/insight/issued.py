@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.insight.accesses import Access, accesses, kind_of
-from workbench.insight.coalescing import sectors
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.page import Kind, Table
+from workbench.insight.sectors import sectors
 from workbench.insight.warps import lane_bytes, text_of
 from workbench.insight.wavefronts import wavefronts
 from workbench.ir import Kernel, remembered

@@ -26,7 +26,7 @@ import numpy as np
 from workbench.arith import reads_memory
 from workbench.emulate.kernels.affine import Digit, Digits, Form
 from workbench.insight.accesses import Access
-from workbench.insight.coalescing import SECTOR
+from workbench.insight.sectors import SECTOR
 from workbench.insight.spread import value
 from workbench.insight.warps import IDLE, in_warps, threads_of
 from workbench.insight.wavefronts import WARP, WORD
@@ -58,12 +58,14 @@ class _Kinds:
     """The kinds of blocks and turns that some digits make.
 
     `places` has a row a kind, with what is added to the address of each thread in bytes, GONE where
-    it sleeps; `shifts` is what is added for all, modulo the period; `times` how many are so.
+    it sleeps; `shifts` is what is added for all, modulo the period; `times` how many are so. Of
+    each kind `firsts` has one, by the value of each digit of blocks and turns.
     """
 
     places: Any
     shifts: Any
     times: Any
+    firsts: Any
 
     def merged(self) -> _Kinds:
         """The same with each kind once, without those of which all threads sleep."""
@@ -72,15 +74,39 @@ class _Kinds:
         first, kind = _alike(rows)
         times = np.zeros(len(first), dtype=np.int64)
         np.add.at(times, kind, self.times[awake])
-        return _Kinds(rows[first, :-1], rows[first, -1], times)
+        return _Kinds(rows[first, :-1], rows[first, -1], times, self.firsts[awake][first])
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """The different requests of an access, with one place of each.
+
+    `table` has a row of 32 byte addresses a request, IDLE where a lane sleeps, up to shifts by
+    sectors (global memory) or words (shared); `times` is how often each is made. Of the one that is
+    told, `warps` is the number of the warp, `elements` that of the element of a strided vector, and
+    `turns` those of the loops of blocks and turns around.
+    """
+
+    table: Any
+    times: Any
+    warps: Any
+    elements: Any
+    turns: Mapping[Var, Any]
 
 
 def kinds_of_requests(kernel: Kernel, access: Access) -> tuple[Any, Any]:
-    """The different requests of an access, and how often each is made.
+    """The different requests of an access, and how often each is made: see `Examples`.
 
-    They are a table with a row of 32 byte addresses a request, IDLE where a lane sleeps, up to
-    shifts by sectors (global memory) or words (shared). Raises UnknownError where data or sizes
-    decide, or there is too much to look at.
+    Raises UnknownError where data or sizes decide, or there is too much to look at.
+    """
+    found = examples_of_requests(kernel, access)
+    return found.table, found.times
+
+
+def examples_of_requests(kernel: Kernel, access: Access) -> Examples:
+    """The different requests of an access, and where one of each is made.
+
+    Raises UnknownError where data or sizes decide, or there is too much to look at.
     """
     varying = {n.loop_var for n in walk(kernel.body) if isinstance(n, For) and _varies(n)}
     index = access.indices[0]
@@ -96,9 +122,16 @@ def kinds_of_requests(kernel: Kernel, access: Access) -> tuple[Any, Any]:
     if isinstance(index, Ramp):  # no element at a negative address, where the vector goes down
         places += period * size * max(0, -index.stride) * index.lanes
     table, each = in_warps(index, np.where(kinds.places == GONE, IDLE, places), size, WARP)
-    times = np.repeat(kinds.times * counter.outside, each)
     awake = (table != IDLE).any(axis=1)
-    return table[awake], times[awake]
+    kind, row = np.divmod(np.arange(len(table))[awake], each)
+    element, warp = np.divmod(row, -(-counter.many // WARP))
+    return Examples(
+        table[awake],
+        kinds.times[kind] * counter.outside,
+        warp,
+        element,
+        counter.turns(kinds.firsts[kind]),
+    )
 
 
 def _varies(loop: For) -> bool:
@@ -126,6 +159,16 @@ class _Counter:
         self.outside = prod(kernel.grid) // max(blocks, 1)
         self.form = self.digits.form(self.base)
         self.own = (self._of_threads(self.form) + self.form.const) * self.size
+        # innermost first: what is told of a kind is the first in time, as far as one part says it
+        order = [loop.var for loop in reversed(access.loops) if loop.var not in self.threads]
+        self.order = [digit for var in order for digit in reversed(self.digits.of[var])]
+
+    def turns(self, firsts: Any) -> dict[Var, Any]:
+        """The number of each loop of blocks and turns, of the values of digits."""
+        turns: dict[Var, Any] = {}
+        for digit, first in zip(self.order, firsts.T, strict=True):
+            turns[digit.var] = turns.get(digit.var, 0) + first * digit.stride
+        return turns
 
     def kinds(self) -> _Kinds:
         """All blocks and turns, the alike together."""
@@ -136,7 +179,8 @@ class _Counter:
             wanted = frozenset(d for e, _ in self.form.rest for d in self._outer(free_vars(e)))
             items.append((wanted, [], True))
         items += [(frozenset([digit]), [], False) for digit in self._outer(self.digits.of)]
-        start = _Kinds(np.zeros((1, self.many), np.int64), np.zeros(1, np.int64), np.ones(1, int))
+        none = (np.zeros((1, wide), np.int64) for wide in (self.many, len(self.order)))
+        start = _Kinds(next(none), np.zeros(1, np.int64), np.ones(1, int), next(none))
         return reduce(self._both, (self._part(*part) for part in _apart(items)), start)
 
     def _both(self, a: _Kinds, b: _Kinds) -> _Kinds:
@@ -149,6 +193,7 @@ class _Counter:
             places.reshape(-1, self.many),
             ((a.shifts[:, None] + b.shifts) % self.period).reshape(-1),
             (a.times[:, None] * b.times).reshape(-1),
+            (a.firsts[:, None] + b.firsts).reshape(len(a.times) * len(b.times), len(self.order)),
         ).merged()
 
     def _part(self, digits: frozenset[Digit], conditions: list[Expr], rest: bool) -> _Kinds:
@@ -157,7 +202,7 @@ class _Counter:
         if number > MOST:
             raise UnknownError
         left, values, shifts = np.arange(number), {}, np.zeros(number, np.int64)
-        for digit in digits:
+        for digit in (d for d in self.order if d in digits):
             values[digit], left = left % digit.size, left // digit.size
             shifts += self.form.terms.get(digit, 0) * self.size * values[digit]
         shifts %= self.period
@@ -174,7 +219,11 @@ class _Counter:
         for kind, places in told:
             added = places[kind[first]]
             found = np.where((found == GONE) | (added == GONE), GONE, found + added)
-        return _Kinds(found, shifts[first], times).merged()
+        firsts = np.zeros((len(first), len(self.order)), np.int64)
+        for k, digit in enumerate(self.order):
+            if digit in digits:
+                firsts[:, k] = values[digit][first]
+        return _Kinds(found, shifts[first], times, firsts).merged()
 
     def _told(self, condition: Expr, values: Mapping[Digit, Any], number: int) -> tuple[Any, Any]:
         """Of each value of the digits which row it has of those that are given with it.

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from workbench.diag import count_text
 from workbench.insight.page import Kind, Table
+from workbench.insight.recorded import counted
 from workbench.ir import Kernel, refuse_sizes
 from workbench.lower.shared_memory import shared_bytes
 from workbench.target import Target
@@ -39,8 +40,8 @@ class Occupancy:
     that where the launch has too few. `fraction` is resident warps over the most that a
     multiprocessor holds. `limited_by` names what stands in the way of more, a resource or "blocks
     of the launch", if that is the same whatever the registers are; else it is "". `waves` is how
-    many times the whole GPU is filled. Where nobody knows how many multiprocessors there are, it is
-    0.0, and the launch no limit.
+    many times the whole GPU is filled by all `blocks` of the launch. Where nobody knows how many
+    `multiprocessors` there are, both are 0, and the launch is no limit.
     """
 
     kernel: str
@@ -53,6 +54,8 @@ class Occupancy:
     limited_by: str
     limits: tuple[Limit, ...]
     waves: tuple[float, float]
+    blocks: int
+    multiprocessors: int
     caption: str
     table: Table
     kind: Kind = "modelled"
@@ -61,14 +64,19 @@ class Occupancy:
 def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> Occupancy | None:
     """How full one multiprocessor of `target` is with `kernel`; None where nobody knows.
 
-    `registers` are those of a thread as a compiler tells them, `cuobjdump -res-usage` say. Apple's
-    GPUs, for one, do not say how many threads a core holds.
+    `registers` are those of a thread as a compiler tells them, `Built.registers` or `cuobjdump
+    -res-usage` say; by default those that were recorded with this kernel on a GPU of this
+    architecture, else they are a range. Apple's GPUs, for one, do not say how many threads a core
+    holds.
     """
     refuse_sizes(kernel, "count or draw")
     most_warps = target.max_warps_per_sm
     if most_warps is None or target.max_blocks_per_sm is None:
         return None
     warps = -(-prod(kernel.block) // target.warp_size)
+    known, recorded = None if registers else counted(kernel), ""
+    if known is not None and known.arch == target.arch:
+        registers, recorded = known.registers, f"{known.compiler}, {known.source}"
     span = (registers, registers) if registers else (1, _most_registers(target, warps))
     limits = tuple(_limits(kernel, target, warps, span))
     low, high = (min(limit.blocks[end] for limit in limits) for end in (0, 1))
@@ -83,6 +91,8 @@ def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> O
         rows.append((LAUNCH, "1", blocks, f"{there:.3g}"))
     table = Table(("resource", "needed by a block", "there is", "blocks"), tuple(rows))
     caption = _caption(target, warps, (low, high), fraction, limited_by)
+    if recorded:
+        caption += f" A thread has {count_text(span[0], 'register')} ({recorded})."
     return Occupancy(
         kernel.name,
         target.name,
@@ -94,6 +104,8 @@ def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> O
         limited_by,
         limits,
         (waves[0], waves[1]),
+        blocks,
+        target.sm_count or 0,
         caption,
         table,
     )

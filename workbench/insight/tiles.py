@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from workbench.arith import points
 from workbench.diag import count_text
 from workbench.insight.accesses import Access, Loop, accesses, kind_of
 from workbench.insight.cells import Touched, cells_of, same_turns, union
+from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.names import region_text
 from workbench.insight.page import Kind, Point, Region, Table
 from workbench.insight.spread import Spread, spread, value, within
@@ -124,8 +124,6 @@ class Tiles:
 
 Values: TypeAlias = tuple[tuple[str, int, int], ...]
 """For each of some axes, by its key, the first of its values and where they end."""
-
-Selection: TypeAlias = Mapping[str, "int | Sequence[int]"]
 
 
 def axes(func: PrimFunc, select: Selection | None = None) -> tuple[Axis, ...]:
@@ -351,34 +349,11 @@ def _keys(found: Sequence[Access]) -> dict[str, list[Loop]]:
     return dict(sorted(keys.items(), key=lambda item: ranks.get(item[1][0].role, 3)))
 
 
-def _chosen(
-    keys: Mapping[str, list[Loop]], select: Mapping[str, int | Sequence[int]]
-) -> dict[str, int]:
-    """The axes that are chosen and their values; `block` and `thread` take (x, y, z)."""
-    wanted: dict[str, int] = {}
-    for name, at in select.items():
-        if not isinstance(at, Iterable):
-            at = (at,)
-        if not at or not all(isinstance(number, Integral) for number in at):
-            raise ValueError(f"{name} takes a whole number, not {select[name]!r}; 0 is the first")
-        axes = [f"{name}Idx.{axis}" for axis in "xyz"] if name in ("block", "thread") else [name]
-        bound = [axis for axis in axes if axis in keys]
-        if len(at) == 1 and len(bound) == 1:
-            axes = bound  # block=3 where only blockIdx.y is bound
-        if len(at) > len(axes):
-            raise ValueError(f"{name} takes {len(axes)} numbers at most, not {len(at)}; x, y, z")
-        given = {a: int(v) for a, v in zip(axes, at, strict=False)}
-        wanted |= {a: v for a, v in given.items() if a in keys or v or not bound}
-    for key, number in wanted.items():
-        if key not in keys:
-            has = f"it has: {', '.join(keys)}" if keys else "it has no loops"
-            raise ValueError(f"the program has no axis {key!r}; {has}")
-        extent = max(loop.extent for loop in keys[key])
-        if not 0 <= number < extent:
-            raise ValueError(
-                f"{key} runs from 0 to {extent - 1}, not to {number}; choose one of these values"
-            )
-    return wanted
+def _chosen(keys: Mapping[str, list[Loop]], select: Selection) -> dict[str, int]:
+    """The axes that are chosen and their values; loops that share an axis count to the longest."""
+    return chosen_values(
+        {key: max(loop.extent for loop in loops) for key, loops in keys.items()}, select
+    )
 
 
 def _slides(

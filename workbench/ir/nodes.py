@@ -92,19 +92,25 @@ SHIFTS = frozenset({"<<", ">>"})
 _OF_NUMBERS = ARITHMETIC | BITWISE  # what they come to has the type of the operands
 _OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
-_WMMA = ("matrix_a", "matrix_b", "accumulator")
-MEMORIES = (*SCOPES, "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
+FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")  # registers of a warp
+MEMORIES = (*SCOPES, "warp")  # and TVM's
 
 
 def memory_of(scope: str) -> tuple[str, str]:
     """The memory that `scope` names, and the tag behind it.
 
     TVM's ``global.A_reg`` is a part of global memory, and ``shared.dyn`` is shared memory of which
-    a launch says how much there is.
+    a launch says how much there is. FRAGMENTS are local memory: the threads of a warp hold a tile
+    together, and as each would do with one of its own, since only calls of the warp touch it.
     """
+    if scope in FRAGMENTS:
+        return "local", scope
     memory, _, tag = scope.partition(".")
     return (memory, tag) if memory == "global" or scope == "shared.dyn" else (scope, "")
 
+
+WARP_CALL = "warp_call"
+"""The note of a loop that one call of a warp does: its name, and how tiles lie in memory."""
 
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 THREAD_AXES = tuple(f"{unit}Idx.{axis}" for unit in ("block", "thread") for axis in "xyz")
@@ -495,9 +501,10 @@ class Buffer(Node):
 
     A dimension is a number of cells, or an expression of size variables.
     `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
-    `tag` is what TVM notes behind it, as "dyn", `index_types` the types of the numbers in its
-    shape, () where all are int32, `align` and `offset_factor` what TVM asks of where an array lies,
-    in bytes and in elements; no program means anything else by these.
+    `tag` is what TVM notes behind it, as "dyn", or which of FRAGMENTS local memory is,
+    `index_types` the types of the numbers in its shape, () where all are int32, `align` and
+    `offset_factor` what TVM asks of where an array lies, in bytes and in elements; no program means
+    anything else by these.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
     `scalar` is a parameter that is one number, ``n: T.int32``: of no dimensions, and never stored
     to, so that no block has to say that it reads it.
@@ -521,7 +528,14 @@ class Buffer(Node):
     @property
     def storage_scope(self) -> str:
         """Its memory as TVM writes it, "shared.dyn"."""
+        if self.is_fragment:
+            return self.tag
         return f"{self.scope}.{self.tag}" if self.tag else self.scope
+
+    @property
+    def is_fragment(self) -> bool:
+        """Whether the threads of a warp hold it together, see FRAGMENTS."""
+        return self.tag in FRAGMENTS
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
         indices = indices if isinstance(indices, tuple) else (indices,)
@@ -889,6 +903,16 @@ class Functions(tuple["PrimFunc", ...]):
         return list(zip(self.keys(), self, strict=True))
 
 
+def _program(given: Any) -> Any:
+    """`given`, a function of a module. Raises TypeError for what is none."""
+    if isinstance(given, (PrimFunc, SymbolicFunc)):
+        return given
+    raise TypeError(
+        f"a module holds programs, and {type(given).__name__} is none: pass a function made with "
+        "@T.prim_func, or the .func of a schedule or of what was built"
+    )
+
+
 @node
 class IRModule(Node):
     """Functions by name; what a schedule works on.
@@ -906,8 +930,8 @@ class IRModule(Node):
     def __post_init__(self) -> None:
         given: Any = self.functions
         if isinstance(given, Mapping):
-            given = (replace(func, name=str(name)) for name, func in given.items())
-        object.__setattr__(self, "functions", Functions(given))
+            given = (replace(_program(func), name=str(name)) for name, func in given.items())
+        object.__setattr__(self, "functions", Functions(map(_program, given)))
 
     @staticmethod
     def from_expr(expr: PrimFunc) -> IRModule:
@@ -929,7 +953,7 @@ class IRModule(Node):
         named = {str(key): value for key, value in Functions(self.functions).items()} | {
             str(name): func
         }
-        made = (replace(value, name=key) for key, value in named.items())
+        made = (replace(_program(value), name=key) for key, value in named.items())
         object.__setattr__(self, "functions", Functions(made))
         for known in ("_below", "_remembered"):
             if hasattr(self, known):

@@ -108,8 +108,7 @@ class _Verifier:
             self.define(size, f"size {size.name}")
         for buffer in f.params:
             self.buffer(buffer)
-            whole = buffer.scope == "global" and not buffer.strides
-            self.require(whole, f"parameter {buffer.name} is no whole array of global memory")
+            self.require(not buffer.strides, f"parameter {buffer.name} is no whole array")
         self.require(isinstance(f.body, BlockRealize), "the body is no block realisation")
         self.notes(f.attrs)
         self.require("global_symbol" not in dict(f.attrs), "the name is an attribute, too")

@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from workbench import insight
 from workbench.diag import Fail, count_text
-from workbench.draw import Rect, Scene, Words, svg_in_text
-from workbench.draw.scene import Shape
-from workbench.insight import BankUse
-from workbench.insight.wavefronts import BANKS, WORD
+from workbench.draw import banks_scene, svg_in_text
+from workbench.insight import BankUse, Requests, Wavefront, wavefronts_of
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
 from workbench.runtime.building import function_of
 from workbench.schedule import Schedule
 
-SIDE, LINE, LEFT, TOP = 23, 13, 70, 20  # px: a bank, a line of lanes, what stands before and above
 MOST_LANES = 4  # of one word that are named
-
-Lanes = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn: the lanes that each bank serves in it, by the bank; `label` says which turn."""
-
-    label: str
-    served: Mapping[int, Lanes]
+WIDE = 700.0  # px of the picture, in which every lane has room
 
 
 @dataclass(frozen=True, slots=True)
 class Banks:
-    """The first request of the first warp for one access to shared memory, turn by turn.
+    """The worst request of all warps for one access to shared memory, turn by turn.
 
-    In a notebook a picture, printed a text.
+    A turn is one wavefront of `rows`. In a notebook a picture, printed a text.
     """
 
-    use: BankUse
-    rows: tuple[Turn, ...]
+    requests: Requests
+    rows: tuple[Wavefront, ...]
 
     @property
     def caption(self) -> str:
         """What is asked, and how many turns it takes."""
-        asked = f"A warp's first {self.use.access} of {self.use.buffer}, {self.use.text}"
+        asked = f"{self.requests.which}, {self.requests.text}"
         turns = count_text(len(self.rows), "turn")
         return f"{asked}: {turns}. Columns are banks, numbers in boxes the lanes that are served."
 
     def __repr__(self) -> str:
         lines = [self.caption]
         for row in self.rows:
-            served = (f"{bank}: {_named(lanes)}" for bank, lanes in sorted(row.served.items()))
-            lines.append(f"{row.label} | {' | '.join(served)}")
+            served = (f"{bank}: {_named(lanes)}" for bank, lanes in sorted(row.banks.items()))
+            lines.append(f"{_label(row)} | {' | '.join(served)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        drawing = svg_in_text(_picture(self.rows), repr(self))
+        lanes = self.requests.lanes(self.requests.worst)
+        scene = banks_scene(self.requests, lanes, wide=WIDE)
         said = f"<p>{escape(self.caption)} <em>modelled</em></p>"
+        drawing = svg_in_text(scene, repr(self))
         return f'<div style="overflow-x:auto" tabindex="0">{drawing}</div>{said}'
 
 
@@ -75,23 +65,24 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
     turn 1 | 0: 0 | 1: 1 | 2: 2 | 3: 3
     """
     func = function_of(program, "show banks of")
-    uses = _uses(func, buffer, access)
-    if not uses:
+    found, _ = insight.requests_of(kernels(func), "shared")
+    wanted = [one for one in found if (one.buffer, one.kind) == (buffer, access)]
+    if not wanted:
         raise Fail(
             f"Can't show banks: no warp {access}s {buffer} in shared memory",
             hint="name a buffer of the scope shared, once its kernel builds",
         )
-    use = max(uses, key=lambda use: use.wavefronts)
-    return Banks(use, _rows(use))
+    most = max(wanted, key=lambda one: one.worst_cost)
+    return Banks(most, wavefronts_of(most.lanes(most.worst)))
 
 
 def turns_of(func: PrimFunc, buffer: str) -> int:
-    """The most turns that a warp's read of `buffer`, in shared memory, takes."""
+    """The turns that the worst read of `buffer`, in shared memory, takes."""
     return max(use.wavefronts for use in _uses(func, buffer, "read"))
 
 
 def sectors_of(func: PrimFunc, buffer: str) -> int:
-    """The sectors that a warp's load of `buffer`, in global memory, touches, on average."""
+    """The sectors that a load of `buffer`, in global memory, touches, on average of all warps."""
     requests = insight.coalescing(kernels(func)).requests
     return round(max(r.sectors for r in requests if (r.buffer, r.access) == (buffer, "read")))
 
@@ -101,27 +92,10 @@ def _uses(func: PrimFunc, buffer: str, access: str) -> list[BankUse]:
     return [use for use in uses if (use.buffer, use.access) == (buffer, access)]
 
 
-def _rows(use: BankUse) -> tuple[Turn, ...]:
-    """The turns of the request, of the lanes that are served together after each other."""
-    wide = max(1, use.bytes_per_lane // WORD)
-    rows: list[Turn] = []
-    for first in range(0, len(use.words), use.together):
-        lanes = range(first, first + use.together)
-        asked: dict[int, list[int]] = {}  # the lanes of a word
-        for lane in lanes:
-            start = use.words[lane]
-            for word in () if start is None else range(start, start + wide):
-                asked.setdefault(word, []).append(lane)
-        turns: list[dict[int, Lanes]] = []
-        for word, those in asked.items():
-            bank = word % BANKS
-            turn = next((turn for turn in turns if bank not in turn), None)
-            if turn is None:
-                turns.append(turn := {})
-            turn[bank] = tuple(those)
-        part = f"lanes {lanes[0]}–{lanes[-1]}, " if len(lanes) < len(use.words) else ""
-        rows += [Turn(f"{part}turn {k + 1}", turn) for k, turn in enumerate(turns)]
-    return tuple(rows)
+def _label(row: Wavefront) -> str:
+    """Which turn it is, of which lanes where not all are served together."""
+    part = "" if row.last - row.first == 31 else f"lanes {row.first}–{row.last}, "
+    return f"{part}turn {row.number + 1}"
 
 
 def _named(lanes: Sequence[int]) -> str:
@@ -129,28 +103,3 @@ def _named(lanes: Sequence[int]) -> str:
     if len(lanes) <= MOST_LANES:
         return " ".join(map(str, lanes))
     return f"{' '.join(map(str, lanes[: MOST_LANES - 1]))} +{len(lanes) - MOST_LANES + 1}"
-
-
-# --- the picture ----------------------------------------------------------------------------------
-
-
-def _picture(rows: Sequence[Turn]) -> Scene:
-    """A column for each bank, a band for each turn; in each box the lanes that it serves then."""
-    shapes: list[Shape] = [Words("bank", 0, TOP - 6, anchor="start")]
-    shapes += [Words(str(bank), _middle(bank), TOP - 6) for bank in range(BANKS)]
-    y = TOP
-    for row in rows:
-        high = LINE * max(len(_named(lanes).split()) for lanes in row.served.values()) + 8
-        for k, line in enumerate(row.label.split(", "), 1):
-            shapes.append(Words(line, 0, y + LINE * k, anchor="start"))
-        for bank in range(BANKS):
-            role = "time" if bank in row.served else "grid"
-            shapes.append(Rect(LEFT + bank * SIDE, y, SIDE, high, role))
-            for k, lane in enumerate(_named(row.served.get(bank, ())).split(), 1):
-                shapes.append(Words(lane, _middle(bank), y + LINE * k))
-        y += max(high, 2 * LINE) + 4
-    return Scene(LEFT + BANKS * SIDE + 1, y, tuple(shapes))
-
-
-def _middle(bank: int) -> float:
-    return LEFT + (bank + 0.5) * SIDE

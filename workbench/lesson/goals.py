@@ -183,8 +183,8 @@ def reads_in_one_turn() -> Measure:
         uses = [u for u in insight.conflicts(kernels(func)).uses if u.access == "read"]
         if not uses:
             return False, "nothing is read from shared memory"
-        worst = max(uses, key=lambda use: (use.degree, use.wavefronts))
-        if worst.degree == 1:  # a vector takes one for each of its numbers
+        worst = max(uses, key=lambda use: (use.wavefronts - use.least, use.wavefronts))
+        if worst.wavefronts == worst.least:  # a vector takes one for each of its numbers
             return True, f"1 turn for {worst.buffer}"
         return False, f"{count_text(worst.wavefronts, 'turn')} for {worst.buffer}"
 

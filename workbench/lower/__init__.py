@@ -2,6 +2,7 @@
 
 from workbench.lower.faults import Fault, faults, gaps, put_ahead, with_fault
 from workbench.lower.findings import findings
+from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics
 from workbench.lower.open_blocks import open_blocks
 from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, lower
 
@@ -13,6 +14,7 @@ __all__ = [
     "Lowered",
     "Pass",
     "findings",
+    "inline_tensor_intrinsics",
     "lower",
     "open_blocks",
     "put_ahead",

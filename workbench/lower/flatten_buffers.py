@@ -170,7 +170,7 @@ def _flat(buffer: Buffer) -> Buffer:
     if any(isinstance(n, Expr) for n in buffer.shape):
         rows = buffer.shape[0] * strides(buffer)[0]  # with what storage_align leaves between them
         whole = rows if buffer.strides else prod(buffer.shape)
-        return Buffer(buffer.name, (whole,), buffer.type, buffer.scope)
+        return Buffer(buffer.name, (whole,), buffer.type, buffer.scope, tag=buffer.tag)
     steps = zip(buffer.shape, strides(buffer), strict=True)
     cells = 1 + sum((extent - 1) * stride for extent, stride in steps)
-    return Buffer(buffer.name, (cells,), buffer.type, buffer.scope)
+    return Buffer(buffer.name, (cells,), buffer.type, buffer.scope, tag=buffer.tag)

@@ -61,6 +61,7 @@ from workbench.ir import (
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import OWN
 from workbench.lower.unroll_registers import turns_written
+from workbench.lower.warp_calls import is_warp_call
 
 _MOST = 32  # values of one load: a thread has 255 registers, and its sums are in some of them
 
@@ -137,6 +138,8 @@ class _Keeper:
 
     def _loop(self, loop: For) -> Stmt:
         """`loop` behind what it keeps."""
+        if is_warp_call(loop):
+            return loop
         values: dict[Node, Expr] = {}
         ahead = [self._ahead(group, loop, values) for group in self._alike(loop)]
         self.own.append([])
@@ -229,8 +232,11 @@ def _with(stmt: Stmt, values: Mapping[Node, Expr]) -> Stmt:
 
 
 def _waits(stmt: Stmt) -> bool:
-    """Whether the threads wait somewhere in `stmt`."""
-    return any(isinstance(node, (Barrier, CommitGroup, WaitGroup)) for node in walk(stmt))
+    """Whether the threads wait somewhere in `stmt`, if only as a warp that makes a call."""
+    return any(
+        isinstance(node, (Barrier, CommitGroup, WaitGroup)) or is_warp_call(node)
+        for node in walk(stmt)
+    )
 
 
 def _loads(stmt: Stmt, changed: Set[Buffer]) -> Iterator[Access[For]]:

@@ -11,6 +11,7 @@ from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inject_software_pipeline import inject_software_pipeline
 from workbench.lower.inject_virtual_threads import inject_virtual_threads
 from workbench.lower.inline_iterators import inline_iterators
+from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics
 from workbench.lower.insert_barriers import insert_barriers
 from workbench.lower.lower_cross_thread_reductions import lower_cross_thread_reductions
 from workbench.lower.make_function import make_function
@@ -21,10 +22,11 @@ from workbench.lower.split_kernels import split_kernels
 from workbench.lower.unroll_into_vectors import unroll_into_vectors
 from workbench.lower.unroll_registers import unroll_registers
 from workbench.lower.vectorize_loops import vectorize_loops
+from workbench.lower.warp_calls import check_warp_calls
 from workbench.target import Target
 
-# First lower_cross_thread_reductions, inline_iterators and split_kernels, which make kernels of a
-# program; then, in this order:
+# First inline_tensor_intrinsics, where there are some, lower_cross_thread_reductions,
+# inline_iterators and split_kernels, which make kernels of a program; then, in this order:
 KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
     inject_software_pipeline,
@@ -77,10 +79,12 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
 
     On a CPU it is one function. Raises Refusal where there is no valid kernel.
     """
-    program, history = func, list[Pass]()
+    program, history = inline_tensor_intrinsics(func), list[Pass]()
+    if program is not func:
+        history.append(_passed(inline_tensor_intrinsics, (func,), (program,)))
     if not target.is_cpu:
-        program = lower_cross_thread_reductions(func, target)
-        history.append(_passed(lower_cross_thread_reductions, (func,), (program,)))
+        before, program = program, lower_cross_thread_reductions(program, target)
+        history.append(_passed(lower_cross_thread_reductions, (before,), (program,)))
     inlined = inline_iterators(program)
     history.append(_passed(inline_iterators, (program,), (inlined,)))
     make = make_function if target.is_cpu else split_kernels
@@ -88,6 +92,8 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
     history.append(_passed(make, (inlined,), kernels))
     history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
     kernels = history[-1].after  # type: ignore[assignment]  # programs are passed no more
+    for kernel in kernels:
+        check_warp_calls(kernel, target)
     for kernel in () if target.is_cpu else kernels:
         refuse_too_large(kernel, target)
     return Lowered(func, kernels, tuple(history))

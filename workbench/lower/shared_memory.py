@@ -6,6 +6,7 @@ from math import prod
 
 from workbench.diag import Refusal
 from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, Ramp, dtypes, walk
+from workbench.lower.warp_calls import ALIGNED, memory_tiles, warp_call, warp_calls
 from workbench.target import Target
 
 STATIC = 48 << 10
@@ -13,8 +14,9 @@ STATIC = 48 << 10
 
 
 def vector_bytes(kernel: Kernel) -> dict[Buffer, int]:
-    """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
-    widest: dict[Buffer, int] = {}
+    """The bytes to which each array has to be aligned for its vectors, and for calls of a warp."""
+    tiles = (tile for loop in warp_calls(kernel) for tile in memory_tiles(warp_call(loop)))
+    widest: dict[Buffer, int] = dict.fromkeys((tile.buffer for tile in tiles), ALIGNED)
     for node in walk(kernel.body):
         match node:
             case BufferLoad(buffer, (Ramp(stride=1, lanes=lanes),)) | BufferStore(

@@ -28,6 +28,7 @@ from workbench.ir import (
     rebuild,
     walk,
 )
+from workbench.lower.warp_calls import is_warp_call
 from workbench.target import Target
 
 _MOST = 1024  # copies of a loop's body; more make a kernel that does not fit an instruction cache
@@ -52,6 +53,8 @@ def _unrolled(stmt: Stmt, budget: int) -> Stmt:
     def visit(node: Node) -> Node:
         return _unrolled(node, budget) if isinstance(node, Stmt) else node
 
+    if is_warp_call(stmt):
+        return stmt
     if not isinstance(stmt, For) or not isinstance(stmt.extent, Const):
         return rebuild(stmt, visit)
     extent = max(int(stmt.extent.value), 1)

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 from workbench import check, codegen, script
 from workbench import target as targets
 from workbench.check import Finding
+from workbench.check.schedulable import check_arguments
 from workbench.diag import Fail, Refusal
 from workbench.ir import BlockRealize, For, IRModule, Kernel, Node, PrimFunc, SymbolicFunc, walk
 from workbench.lower import (
@@ -19,6 +20,7 @@ from workbench.lower import (
     Lowered,
     faults,
     findings,
+    inline_tensor_intrinsics,
     lower,
     open_blocks,
     with_fault,
@@ -57,7 +59,8 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     whole = function_of(program)
     func = open_blocks(whole)
     try:
-        passed = _passed(check.check_program(func, gpu))
+        check_arguments(whole)
+        passed = _passed(check.check_program(inline_tensor_intrinsics(func), gpu))
         lowered = lower(func, gpu)
         passed += _passed(findings(lowered, gpu))
         source = _source(lowered.kernels, gpu)

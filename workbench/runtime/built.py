@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench import script
 from workbench.ir import Expr, Kernel, PrimFunc, Size
 from workbench.lower import Lowered
+from workbench.runtime import registers
 from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import Timing
 from workbench.script.memory import shape_text
@@ -67,6 +68,15 @@ class Built:
         (4, 1, 1)
         """
         return self._only.block
+
+    @property
+    def registers(self) -> tuple[int | None, ...]:
+        """Registers of a thread of each kernel, once it ran or was timed on a GPU; None before.
+
+        >>> len(kernel.registers)  # (None,), as long as none ran
+        1
+        """
+        return tuple(registers.known(self.source, kernel.name) for kernel in self.kernels)
 
     @property
     def device(self) -> DeviceReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from time import monotonic
 from typing import Any, TypeVar
@@ -82,7 +82,8 @@ class CupyBackend:
             arrays = _to_device(job)
             _launcher(job, functions, arrays)()
             cupy.cuda.get_current_stream().synchronize()
-            return Ran(tuple(arrays[k].get() for k in job.outputs))
+            outputs = tuple(arrays[k].get() for k in job.outputs)
+            return Ran(outputs, tuple(functions[run.kernel].num_regs for run in job.launches))
 
         return self._card.alone(work, tell)
 
@@ -92,7 +93,9 @@ class CupyBackend:
         def work(stream: Any) -> Timed:
             launch = _launcher(job.run, functions, _to_device(job.run))
             several = partial(graph_sample, stream, launch)
-            return self._sampled(job, stream, launch, several, _GRAPH)
+            timed = self._sampled(job, stream, launch, several, _GRAPH)
+            registers = tuple(functions[run.kernel].num_regs for run in job.run.launches)
+            return replace(timed, registers=registers)
 
         return self._on_stream(work, tell)
 
@@ -147,7 +150,8 @@ class CupyBackend:
         clocks = self._card.driver.clocks()  # while the card is as warm as it was
         notes = _slow(dict.fromkeys((*slowed, *self._card.driver.slowed())))
         how = f"{how.format(count)}, the L2 cache {cache}"
-        return Timed(tuple(samples), count, how, clocks, steady, self._card.shared() + notes)
+        notes = self._card.shared() + notes
+        return Timed(tuple(samples), count, how, clocks, steady, notes=notes)
 
     def _compiled(self, job: Run) -> dict[str, Any]:
         """The functions of the kernels, by their names."""

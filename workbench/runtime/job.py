@@ -87,9 +87,10 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The answer to Run."""
+    """The answer to Run; `registers` are those of a thread of each launch, () on a CPU."""
 
     outputs: tuple[np.ndarray, ...]
+    registers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The answer to a request for time: seconds of one run, and what the clocks said.
+    """The answer to a request for time: seconds of one run, what the clocks said; see `Ran`.
 
     `notes` are sentences about what may have disturbed it.
     """
@@ -111,6 +112,7 @@ class Timed:
     how: str
     clocks: str
     steady: bool
+    registers: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -13,7 +13,7 @@ from workbench.diag import count_text
 from workbench.ir import Buffer, Kernel, PrimFunc
 from workbench.lower import Lowered
 from workbench.lower.shared_memory import dynamic_shared
-from workbench.runtime import recorded
+from workbench.runtime import recorded, registers
 from workbench.runtime.arguments import (
     Argument,
     check_arguments,
@@ -65,8 +65,10 @@ def run(
     at = at_sizes(built.func, built.kernels, built.target, arrays)
     arguments = check_arguments(at.func, arrays)
     if built.device.measures:
-        reply = _ask(built, _job(built, at, arguments), seconds, waits)
+        job = job_of(built, at, arguments)
+        reply = _ask(built, job, seconds, waits)
         assert isinstance(reply, Ran)
+        _note_registers(job, reply)
         written = [argument for argument in arguments if argument.written]
         for argument, values in zip(written, reply.outputs, strict=True):
             argument.host[...] = from_bits(values, argument)
@@ -129,7 +131,10 @@ def timed(
         )
     if not report.measures:
         return _recorded(built, report)
-    reply = _ask(built, Time(_job(built, at, arguments), flush=flush), seconds, waits)
+    job = job_of(built, at, arguments)
+    reply = _ask(built, Time(job, flush=flush), seconds, waits)
+    assert isinstance(reply, Timed)
+    _note_registers(job, reply)
     timing = measured(reply, report)
     return timing if timing.clocks else replace(timing, clocks=_options(built, report))
 
@@ -146,6 +151,11 @@ def measured(reply: Reply, report: DeviceReport) -> Timing:
         steady=reply.steady,
         notes=reply.notes,
     )
+
+
+def _note_registers(job: Run, reply: Ran | Timed) -> None:
+    names = (launch.kernel for launch in job.launches)
+    registers.note(job.source, zip(names, reply.registers, strict=False))  # a CPU has none
 
 
 def _refuse_broken(built: Launched, act: str) -> None:
@@ -219,7 +229,7 @@ def _print_waits(before: int) -> None:
         print(waiting(before), flush=True)
 
 
-def _job(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
+def job_of(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
     """The launches with every array numbered: the parameters, then buffers between kernels."""
     number = {buffer: k for k, buffer in enumerate(at.func.params)}
     scratch: list[tuple[int, str]] = []

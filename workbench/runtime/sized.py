@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from workbench.check.outside import outside_errors
 from workbench.diag import Refusal
 from workbench.emulate.sizes import divides_at_first, refuse_division, sizes_of
 from workbench.ir import (
@@ -50,6 +51,9 @@ def at_sizes(
         values = sizes_of(func, arrays)
         told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
         program, made = _with_numbers(func, kernels, values)
+        for finding in outside_errors(func, values):
+            hint = "pass arrays with which each index is inside its buffer"
+            raise Refusal(f"with {told}, {finding.headline}", detail=finding.detail, hint=hint)
         launched = [(kernel, numbers) for kernel, numbers in made if prod(numbers.grid)]
         for _, numbers in launched:
             _check(numbers, target, told)

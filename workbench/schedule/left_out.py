@@ -52,10 +52,6 @@ LEFT_OUT = {
     "seed": _TUNING,
     "set_dtype": _DTYPE,
     "state": _HISTORY,
-    "tensorize": (
-        "it takes the meaning of an intrinsic on trust, and there are none in our kernels",
-        "use blockize and keep the tile's loops",
-    ),
     "unsafe_hide_buffer_access": _REGIONS,
     "unsafe_set_dtype": _DTYPE,
     "write_at": _COPY,

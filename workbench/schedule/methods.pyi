@@ -285,6 +285,19 @@ class Verbs:
         `axis` counts from the last. What is computed stays the same; lowering spaces the rows.
         """
 
+    def tensorize(
+        self,
+        block_or_loop: LoopHandle | BlockHandle | str,
+        tensor_intrin: str,
+        preserve_unit_iters: bool = True,
+    ) -> None:
+        """Let the intrinsic of that name run what the block, or one turn around the loop, does.
+
+        A loop is made a block first, as `blockize` does. What the block does has to be what the
+        intrinsic's description says, loop by loop and operand by operand, and nothing else; it stays
+        as it is, with a note which intrinsic runs it. Lowering puts the implementation there.
+        """
+
     def transform_block_layout(
         self,
         block: BlockHandle | str,

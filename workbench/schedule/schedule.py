@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench import script
-from workbench.check.schedulable import check_control, check_declared, check_domains
+from workbench.check.schedulable import (
+    check_arguments,
+    check_control,
+    check_declared,
+    check_domains,
+)
 from workbench.diag import Refusal
 from workbench.history import file
 from workbench.history.errors import ScheduleError, UnknownVerb
@@ -84,6 +89,7 @@ class Schedule(Verbs):
             )
         for func in mod.functions:
             try:
+                check_arguments(func)
                 check_control(func)
                 check_declared(func)
                 check_domains(func)
@@ -226,13 +232,16 @@ class Schedule(Verbs):
         before: str | int | HistoryNode | None = None,
         **select: int | Sequence[int],
     ) -> Figure:
-        """Draw the program: "who" computes what, its "memory", its "tiles", or its "pipeline".
+        """Draw the program: "who" computes what, its "memory", its "tiles", its "pipeline"; what a
+        warp asks of "sectors" and "banks"; "occupancy"; under the "roofline" the steps up to here.
 
-        `buffer` is the one whose cells "who" shows (default: the last output). `select` chooses
-        what "tiles" shows: `block` and `thread`, each a number or (x, y, z), and loops by name;
-        `level` how near: "whole", "block", "thread", "registers" (default: the first two).
-        What differs from `before`, a mark or node number, is marked. Raises ScheduleError for a
-        picture, buffer, axis, value or level that there is not, ImportError without matplotlib.
+        `buffer` is the one whose cells "who" shows (default: the last output), or for which sectors
+        or banks are asked (default: the worst). `select` chooses what "tiles" shows, and which
+        request (default: the worst): `block` and `thread`, each a number or (x, y, z), loops by
+        name, and a `warp`; `level` how near tiles are: "whole", "block", "thread", "registers"
+        (default: the first two). What differs from `before`, a mark or node number, is marked.
+        Raises ScheduleError for a picture, buffer, axis, value or level that there is not,
+        ImportError without matplotlib.
 
         >>> sch.figure("who").savefig("who.svg")
         """
@@ -241,7 +250,13 @@ class Schedule(Verbs):
         then = None if before is None else self.history.find(before).mod[self.func.name]
         try:
             drawn = draw.picture_of(
-                self.func, picture, buffer=buffer, select=select, level=level, before=then
+                self.func,
+                picture,
+                buffer=buffer,
+                select=select,
+                level=level,
+                before=then,
+                steps=[(n.id, n.mod[self.func.name]) for n in self._node.path()],
             )
         except ValueError as error:
             found, _, hint = str(error).partition("; ")

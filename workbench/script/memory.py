@@ -9,6 +9,7 @@ from math import prod
 from workbench import arith
 from workbench.diag import plural
 from workbench.ir import (
+    FRAGMENTS,
     MEMORIES,
     BinOp,
     Buffer,
@@ -459,7 +460,7 @@ def _read_lying(r: Reader, said: str, given: dict[str, ast.expr]) -> int:
 
 
 def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:
-    """As `declared`, of what a caller brings: a whole array of global memory."""
+    """As `declared`, of what a caller brings, or of a tensor intrinsic's tile: a whole array."""
     buffer = declared(r, given, name, tree)
     if buffer.strides and any(
         stride != prod(buffer.shape[axis + 1 :])
@@ -468,9 +469,6 @@ def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: as
     ):
         hint = "leave strides out: arguments are whole arrays, one row after the other"
         raise r.error(given["strides"], f"Can't set `strides` of argument `{name}`", hint=hint)
-    if buffer.scope != "global":
-        hint = "leave scope out; T.alloc_buffer makes memory inside a program"
-        raise r.error(given["scope"], f"Argument `{name}` is in global memory", hint=hint)
     return replace(buffer, strides=())
 
 
@@ -486,7 +484,7 @@ def _read_scope(r: Reader, tree: ast.expr) -> tuple[str, str]:
     """The memory of a buffer, and its tag; TVM also writes "" for global memory."""
     scope, tag = memory_of(read_word(r, tree, "a scope") or "global")
     if scope not in MEMORIES:
-        hint = f"the memories: {', '.join((*MEMORIES, 'shared.dyn'))}"
+        hint = f"the memories: {', '.join((*MEMORIES, *FRAGMENTS, 'shared.dyn'))}"
         raise r.error(tree, f'There is no memory "{scope}" here', hint=hint)
     return scope, tag
 

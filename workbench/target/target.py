@@ -29,6 +29,7 @@ class Target:
     max_shuffle_bytes: int  # the widest value that threads of a warp read from each other; or 0
     max_dynamic_shared_bytes: int | None = None  # a block's, where the launch asks for it
     async_copy_bytes: tuple[int, ...] | None = None  # of a thread, from global to shared memory
+    wmma: bool = False  # whether a warp multiplies tiles of 16 x 16 halves, on Tensor Cores
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None
@@ -44,6 +45,13 @@ class Target:
     memory_bytes: int | None = None
     bandwidth: float | None = None  # bytes a second, device memory
     peak_flops: float | None = None  # float32, a multiply-add counted as two, no matrix units
+    l2_bandwidth: float | None = None  # bytes a second, from its L2 cache to all multiprocessors
+    launch_seconds: float | None = None  # of a kernel that does nothing, one of many in a row
+    block_seconds: float | None = None  # that each block of a launch adds
+    shared_latency: float | None = None  # clocks from a load of shared memory to its value
+    l1_latency: float | None = None  # clocks, where the L1 cache has it
+    l2_latency: float | None = None  # clocks, where the L2 cache has it
+    device_latency: float | None = None  # clocks, where neither has it
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     @property

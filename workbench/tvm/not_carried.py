@@ -37,8 +37,9 @@ _HOST = (
     "the kernels' text is rt_mod.imported_modules[0].get_source()",
 )
 _TENSORIZE = (
-    "its meaning is taken on trust, and there are no intrinsics in our kernels",
-    "keep the loops of the tile; vectorize and unroll what is inside them",
+    "it makes what runs by code whose meaning is taken on trust",
+    "write what it means and what runs as T.prim_func: tir.TensorIntrin.register(name, desc, "
+    "impl), then sch.tensorize(loop, name)",
 )
 _STAGES = (
     "it has no verb of ours that it could become",
@@ -153,7 +154,6 @@ LEFT_OUT = {
     "tvm.tir.FloatImm": _NODES,
     "tvm.tir.IntImm": _NODES,
     "tvm.tir.IterVar": _NODES,
-    "tvm.tir.TensorIntrin": _TENSORIZE,
     "tvm.tir.analysis": _PASSES,
     "tvm.tir.call_extern": _CODE,
     "tvm.tir.call_intrin": _CODE,

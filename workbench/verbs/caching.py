@@ -11,6 +11,7 @@ from workbench.access.counters import variables
 from workbench.arith import conjuncts, joined
 from workbench.diag import Refusal
 from workbench.ir import (
+    FRAGMENTS,
     SCOPES,
     TRUE,
     Block,
@@ -54,7 +55,8 @@ def check_scope(site: Site[Block], scope: str) -> None:
     """Refuse a memory that no GPU has."""
     if memory_of(scope)[0] not in SCOPES:
         raise replace(site, task=f"{site.task} in {scope!r}").refuse(
-            "there is no memory of that name", hint=f"the memories: {', '.join(SCOPES)}"
+            "there is no memory of that name",
+            hint=f"the memories: {', '.join((*SCOPES, *FRAGMENTS))}",
         )
 
 

@@ -25,6 +25,8 @@ from workbench.ir import (
     IterVar,
     Node,
     SeqStmt,
+    Size,
+    SizeVar,
     Stmt,
     Var,
     memory_of,
@@ -198,9 +200,9 @@ def _indices(site: Site[Block], target: Buffer, ends: Bounds) -> tuple[Expr, ...
             hint="reindex a buffer that the block loads from or stores to",
         )
     for indices in found:
-        inside = {v for i in indices for v in variables(i)} <= set(ends)
+        told = {v for i in indices for v in variables(i) if not isinstance(v, SizeVar)}
         loads = any(isinstance(n, BufferLoad) for i in indices for n in walk(i))
-        if not inside or not same_cell(indices, found[0]) or loads:
+        if not told <= set(ends) or not same_cell(indices, found[0]) or loads:
             raise site.refuse(
                 f"it touches {target.name} at more than one place",
                 hint="reindex takes a block that touches one cell in each iteration",
@@ -232,18 +234,26 @@ def _check_cells(
                 hint="compute_inline or decompose the padding first",
             )
     varying = {it.var: ends[it.var] for it in used}
-    if not reading and not one_to_one(indices, varying, ends):
+    if reading:
+        return
+    if not one_to_one(indices, varying, ends):
         raise site.refuse(
             "two iterations may write the same cell",
             hint="the copy back would keep only one of them",
+        )
+    others = (it for it in site.node.iter_vars if it not in used and it.kind == "spatial")
+    idle = next((it for it in others if not arith.prove(it.dom.extent > 0, {})), None)
+    if idle is not None:
+        raise site.refuse(
+            f"it writes nothing where `{idle.var.name}` has no value, and the copy back would",
+            hint=f"let `{idle.var.name}` say which cell is written, or take it off the block",
         )
 
 
 def _shape(
     site: Site[Block], cell: tuple[Expr, ...], used: list[IterVar], ends: Bounds
-) -> tuple[int, ...]:
+) -> tuple[Size, ...]:
     """The shape of the copy, refused unless each iteration has a cell of its own there."""
-    ends_of = [arith.bounds(index, ends) for index in cell]
     moving = {v for index in cell for v in variables(index)}
     varying = {it.var: ends[it.var] for it in used}
     if not moving <= set(varying) or not one_to_one(cell, varying, ends):
@@ -252,13 +262,25 @@ def _shape(
             f"the map does not give each {names} a cell of its own",
             hint=f"let it take {names} apart and together: lambda i, j: (i // 4, j, i % 4)",
         )
-    shape = tuple(e[1] + 1 for e in ends_of if e is not None and e[0] >= 0)
+    shape = tuple(size for index in cell if (size := _count(index, ends)) is not None)
     if len(shape) < len(cell):
         raise site.refuse(
             "an index that the map makes is not seen to be 0 or more",
             hint="let every index of the map count from 0",
         )
     return shape
+
+
+def _count(index: Expr, ends: Bounds) -> Size | None:
+    """How many cells an `index` from 0 on needs; None where it may be less, or goes on unseen."""
+    found = arith.bounds(index, ends)
+    if found is None or found[0] < 0:
+        return None
+    if not any(isinstance(ends[v], arith.SizedEnds) for v in variables(index)):
+        return found[1] + 1
+    (box,) = arith.region_of([index], ends)
+    stop = arith.simplify(box.min + box.extent, ends)
+    return stop if arith.by_sizes(stop) else found[1] + 1 if isinstance(stop, Const) else None
 
 
 def _stage(

@@ -121,6 +121,7 @@ class RawModule:
             else:
                 Stream.captured.append(lambda: self.run(*arrays))
 
+        launch.num_regs = 16  # type: ignore[attr-defined]
         return launch
 
     def run(self, a: Array, b: Array, c: Array) -> None:

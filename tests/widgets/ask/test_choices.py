@@ -93,9 +93,9 @@ def test_code_that_moves_the_cursor_does_not_move_what_is_shown():
         ({"view": {"machine": {}}}, "Can't show a dict of the machine: there is no such pane."),
         (
             {"view": {"select": {"blockIdx.x": "3"}}},
-            "Can't show that view: buffer and level are names",
+            "Can't show that view: buffer, level and access are names",
         ),
-        ({"view": {"more": 1}}, "Can't show that view: buffer and level are names"),
+        ({"view": {"more": 1}}, "Can't show that view: buffer, level and access are names"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused_and_nothing_of_it_taken(state: dict, headline: str):
@@ -118,7 +118,9 @@ def test_a_cell_that_sets_a_wrong_view_is_told():
     with pytest.raises(Fail) as refused:
         lab.view = {"machine": "tile"}
     assert refused.value.headline == "Can't show 'tile' of the machine: there is no such pane."
-    assert refused.value.hint == "there are: who, memory, tiles, pipeline"
+    assert refused.value.hint == (
+        "there are: who, memory, tiles, pipeline, sectors, banks, occupancy, roofline"
+    )
     assert lab.view["machine"] == "tiles"
 
 

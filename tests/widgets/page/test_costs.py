@@ -12,6 +12,7 @@ from tests.support.saved_page import saved_state
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
+from workbench.insight import recorded
 from workbench.ir import PrimFunc
 from workbench.lesson.compare import COLUMNS
 from workbench.schedule import Schedule
@@ -155,3 +156,45 @@ def test_a_saved_page_has_all_of_them(tmp_path: Path):
         "<li>shared bytes a block: 520 before, 520 now, the same</li>"
         in (tmp_path / "lab.html").read_text()
     )
+
+
+def test_what_a_compiler_makes_of_it_is_told_where_a_lab_asks_for_it(monkeypatch):
+    """17 sectors of A a block of 128 threads, for 130 numbers, and 16 of B; before, each warp had
+    one of A for each of the 130."""
+    monkeypatch.setattr(recorded, "_all", dict)
+    lab, plain = wb.lab(window(), costs=["global sectors", "blocks"]), wb.lab(window())
+    for each in (lab, plain):
+        send(each, do="count")
+    assert rows(strip(lab))[0] == ("global sectors", "4,288", "▼", "264")
+    assert strip(lab)["text"] == (
+        "Counts are exact, from the kernels. Global reads, in sectors: as written 136, and a "
+        "compiler saves none. Global writes, in sectors: as written 128, and a compiler saves none."
+    )
+    assert strip(lab)["kind"] == "counted"
+    assert "as written" not in strip(plain)["text"]
+
+
+def test_turns_of_shared_memory_are_modelled():
+    """8 blocks: 5 warps store what they fetched, 4 read three words side by side."""
+    lab = wb.lab(window(), costs=["turns of shared memory"])
+    send(lab, do="count")
+    assert rows(strip(lab))[0][-1] == f"{8 * (5 + 4 * 3)}" and strip(lab)["kind"] == "modelled"
+
+
+GATHER = """
+@T.prim_func
+def main(N: T.Buffer((32,), "int32"), A: T.Buffer((32,), "float32"),
+         C: T.Buffer((32,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        with T.block("C"):
+            vi = T.axis.spatial(32, i)
+            C[vi] = A[N[vi]]
+"""
+
+
+def test_a_number_of_a_part_says_so():
+    """4 sectors of N and 4 of C; those of A are decided by N."""
+    lab = wb.lab(parse(GATHER), costs=["global sectors"])
+    send(lab, do="count")
+    assert rows(strip(lab))[0][-1] == "8 or more"
+    assert strip(lab)["text"].endswith("Not counted: A[N[i]].")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.emulate.kernels import report
 from workbench.emulate.kernels.lanes import Lanes
 from workbench.emulate.kernels.launch import Launch
 from workbench.emulate.kernels.plan import Chunk, Mask
@@ -30,6 +31,7 @@ from workbench.ir import (
     WaitGroup,
     walk,
 )
+from workbench.lower.warp_calls import is_warp_call
 
 
 class Stopped(Exception):
@@ -67,6 +69,8 @@ class Machine:
                 raise TypeError(f"a {type(stmt).__name__} cannot stand in a kernel")
 
     def _loop(self, loop: For, mask: Mask | None) -> None:
+        if is_warp_call(loop) and mask is not None:
+            mask = self._of_warps(loop, mask)
         if loop in self.plan.loops:
             self.run(loop.body, mask)
             return
@@ -87,6 +91,19 @@ class Machine:
                 runs = (start <= k) & (k < end)
                 self._run_where(loop.body, runs, mask, (self.launch.next_number(), k))
         self.lanes.serial.pop(loop.loop_var, None)
+
+    def _of_warps(self, loop: For, mask: Mask) -> Mask:
+        """The warps that make a call, where the threads of `mask` come to it.
+
+        Raises Refusal where only a part of a warp comes: on a GPU nobody knows what it gets.
+        """
+        first: list[slice] = [slice(None)] * self.plan.rank
+        for digit in self.plan.along_x:
+            first[self.plan.at[digit]] = slice(0, 1)
+        warps = mask.array[tuple(first)]
+        if (mask.array != warps).any():
+            raise report.warp_apart(loop)
+        return Mask((*mask.key, "warps"), warps)
 
     def _if(self, stmt: IfThenElse, mask: Mask | None) -> None:
         condition = self.lanes.look(stmt, stmt.condition, mask)

@@ -49,6 +49,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import inner
+from workbench.lower.warp_calls import is_warp_call
 
 Box: TypeAlias = tuple[int, int, int]
 
@@ -124,6 +125,8 @@ class Plan:
         self.at: dict[Digit, int] = {}
         self._place_axes()
         self.access = {site: self._describe(site) for site in sites}
+        calls = (node for node in walk(kernel.body) if is_warp_call(node))
+        self.by_warps = {s for call in calls for s in walk(call) if isinstance(s, Stmt)}
         most = max(map(self._loop_lanes, self.around), default=1)
         self.lanes_per_block = self.threads * max(1, most)  # a loop may run no times
         self.uniform = not self._blocks_part_ways()
@@ -161,6 +164,7 @@ class Plan:
                 self.at[digit] = at
                 at += 1
         self.thread_digits = tuple(d for d, k in self.at.items() if k > self.vector)
+        self.along_x = frozenset(digits)
         self.block_at = (at, at + 1, at + 2)  # z, y, x
         self.rank = at + 3
 
@@ -291,6 +295,7 @@ def _largest_box(grid: Box, start: int, most: int) -> tuple[Box, Box]:
 class Frame:
     """How one statement sees the lanes: its axes in an order that suits the memory it writes.
 
+    Of a call of a warp, the warps are the lanes.
     `order` says which axis of the plan each dimension is; `shape` is one entry a dimension; `env`
     holds every lane variable as an array over them. `block` and `thread` are the place of each
     lane's block in the chunk and the number of its thread, x fastest.
@@ -303,9 +308,11 @@ class Frame:
         self.order = order or tuple(range(plan.rank))
         self.place = {axis: k for k, axis in enumerate(self.order)}
         sizes = [1] * plan.rank
+        # the first thread of a warp stands for all of it: they make a call together
+        self.alone = plan.along_x if stmt in plan.by_warps else frozenset()
         self.digits = (*plan.around[stmt], *plan.thread_digits)
         for digit in self.digits:
-            sizes[plan.at[digit]] = digit.size
+            sizes[plan.at[digit]] = self._count(digit)
         sizes[plan.vector] = width
         for axis, count in zip(plan.block_at, chunk.counts, strict=True):
             sizes[axis] = count
@@ -319,8 +326,11 @@ class Frame:
         """`values` as an array that runs along the plan's `axis`."""
         return along(self.place[axis], len(self.order), values)
 
+    def _count(self, digit: Digit) -> int:
+        return 1 if digit in self.alone else digit.size
+
     def _along_digit(self, digit: Digit, step: int) -> tuple[int, Any]:
-        return digit.size, self.along(self.plan.at[digit], np.arange(digit.size) * step)
+        return digit.size, self.along(self.plan.at[digit], np.arange(self._count(digit)) * step)
 
     def _lane_values(self) -> dict[Var, Any]:
         env: dict[Var, Any] = {}

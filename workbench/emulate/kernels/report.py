@@ -11,7 +11,7 @@ from workbench.diag import Refusal
 from workbench.emulate.expressions import Site
 from workbench.emulate.kernels.copies import Copy
 from workbench.emulate.kernels.shadow import Race
-from workbench.ir import BufferStore, Call, Kernel, Node
+from workbench.ir import BufferStore, Call, For, Kernel, Node
 
 
 class Who:
@@ -79,6 +79,17 @@ def shuffle_apart(call: Call, width: int) -> Refusal:
         detail="threads of a warp read each other's registers only where all of them run the "
         "exchange together",
         hint="make the condition around it the same for all of them.",
+    )
+
+
+def warp_apart(loop: For) -> Refusal:
+    """A call of a warp to which only some of its threads come."""
+    return Refusal(
+        "Can't make a call of a warp: some of its threads do not come",
+        loop,
+        detail="the threads of a warp hold a tile together; where some are missing, nobody knows "
+        "what the others get",
+        hint="make the condition around it the same for all threads of a warp.",
     )
 
 

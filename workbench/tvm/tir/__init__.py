@@ -1,5 +1,6 @@
 """Programs of loops and blocks, their schedule, and scalar expressions: tvm.tir."""
 
+from workbench.intrin import TensorIntrin
 from workbench.ir import Buffer, PrimFunc, Var
 from workbench.schedule import Schedule, ScheduleError
 from workbench.te import (
@@ -66,6 +67,7 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "Select",
+    "TensorIntrin",
     "Var",
     "abs",
     "acos",

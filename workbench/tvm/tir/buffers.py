@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.ir import MEMORIES, Buffer, lie_apart, memory_of
+from workbench.ir import FRAGMENTS, MEMORIES, Buffer, lie_apart, memory_of
 from workbench.script.writer import identifier
 from workbench.te import placeholder
 
@@ -36,7 +36,9 @@ def decl_buffer(
         raise ValueError(f"{name} lies in memory of its own here: leave data and elem_offset out")
     memory, tag = memory_of(scope or "global")
     if memory not in MEMORIES:
-        raise ValueError(f"there is no memory {scope!r}; these are: {', '.join(MEMORIES)}")
+        raise ValueError(
+            f"there is no memory {scope!r}; these are: {', '.join((*MEMORIES, *FRAGMENTS))}"
+        )
     like = placeholder(shape, dtype, name)
     steps = tuple(strides or ())
     if steps and not all(type(n) is int for n in (*like.shape, *steps)):

@@ -84,19 +84,23 @@ def blockize(
     """
     if not isinstance(target, For):
         return together(func, target, preserve_unit_iters)
-    site = site_of(func, target, "blockize")
+    return turn_as_block(site_of(func, target, "blockize"), preserve_unit_iters)
+
+
+def turn_as_block(site: Site[For], preserve_unit_iters: bool) -> Edit[BlockId]:
+    """The program in which one turn of the loops around a loop is a block."""
     realize, loops = inside_of(site)
     block = realize.block
     if block.init is not None:  # sums start in their own first turn
-        check_stage(site_of(func, block, "blockize"), sole=False)
+        check_stage(site_of(site.func, block, site.verb), sole=False)
     dom = bounds_at(site.places, realize)
     turn = dom.of(loops)
     within = Site(site.places, block, site.task)
+    inside, outside = predicates(within, set(turn), dom)
     parts = [
         part_of(within, iterator, value, turn, dom)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
     ]
-    inside, outside = predicates(within, set(turn), dom)
     if block.init is not None:
         check_one_to_one(within, loops, "the loops inside", "pick a loop further in", inside)
         check_starts_apart(within, loops)
@@ -108,7 +112,7 @@ def blockize(
     _check_runs(within, parts, inside, turn, dom)
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
-    return Edit(site.places.replace(target, new), made.id)
+    return Edit(site.places.replace(site.node, new), made.id)
 
 
 def _check_runs(

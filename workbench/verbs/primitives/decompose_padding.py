@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from workbench import arith
 from workbench.access.counters import variables
+from workbench.access.facts import fact
 from workbench.access.units import writes_apart
-from workbench.arith import Bounds
+from workbench.arith import Bounds, SizedEnds, last_of
 from workbench.ir import (
     Block,
     BlockId,
@@ -19,14 +20,17 @@ from workbench.ir import (
     For,
     PrimFunc,
     Select,
+    Size,
+    SizeVar,
     Stmt,
     Var,
+    as_expr,
     binary,
     seq,
     substitute,
 )
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import domain
+from workbench.verbs.domains import count_in, domain
 from workbench.verbs.inlining import only_store, tidied, with_regions
 from workbench.verbs.nest import fresh_nest, iter_var, nest, resized
 from workbench.verbs.primitive import Edit, primitive
@@ -48,7 +52,7 @@ class Padding:
     outside: Const
 
 
-@primitive(group="blocks", choices=loop_choices)
+@primitive(group="blocks", sizes=True, choices=loop_choices)
 def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit[BlockId]:
     """Cut a block that pads in two: one fills all with the padding, one copies what is inside.
 
@@ -127,21 +131,56 @@ def _padding(site: Site[Block]) -> Padding:
     parts = conjuncts(condition)
     mine = arith.joined(c for c in parts if variables(c) & set(ends))
     asked = [c for c in parts if not variables(c) & set(ends)]
-    around = [v for c in parts if c not in asked for v in variables(c) if v not in ends]
+    around = [v for c in parts if c not in asked for v in _counted(c) if v not in ends]
     if around:
         raise site.refuse(
             f"its condition also goes by `{around[0].name}`, an iterator of a block around",
             hint="take this step before blockize",
         )
-    single = all(len(variables(c)) == 1 and not arith.reads_memory(c) for c in parts)
-    box = arith.narrow(ends, mine)
-    empty = any(low > high for low, high in box.values())
-    if not single or empty or not arith.prove(mine, box):
+    single = all(len(_counted(c)) == 1 and not arith.reads_memory(c) for c in parts)
+    box = _box(ends, mine)
+    if not single or box is None or not arith.prove(mine, box):
         raise site.refuse(
             "its condition is no range of each iterator",
             hint="it takes conditions such as 1 <= vi and vi < 7, joined by `and`",
         )
     return Padding(store, box, asked, inside, outside)
+
+
+def _counted(condition: Expr) -> list[Var]:
+    """The variables that take values of their own, of which sizes have one."""
+    return [v for v in variables(condition) if not isinstance(v, SizeVar)]
+
+
+def _box(ends: Bounds, mine: Expr) -> dict[Var, tuple[int, int]] | None:
+    """The values of iterators, between `ends`, for which the conditions `mine` hold.
+
+    What sizes tell goes up to a last value that they tell, too. None where there may be less than
+    none for some sizes, and where it is not seen.
+    """
+    box: dict[Var, tuple[int, int]] = {}
+    for var, (low, high) in arith.narrow(ends, mine).items():
+        whole = ends[var]
+        stops = [whole.last] if isinstance(whole, SizedEnds) else []
+        stops += [last for c in arith.conjuncts(mine) if (last := _last(c, var)) is not None]
+        box[var] = low, high
+        if stops:
+            last = next((a for a in stops if all(arith.prove(a <= b, {}) for b in stops)), None)
+            if last is None or not arith.prove(last <= high, {}):
+                return None
+            box[var] = SizedEnds(low, high, last)
+        if not arith.prove(as_expr(count_in(box[var])) >= 0, {}) or (not stops and low > high):
+            return None
+    return box
+
+
+def _last(condition: Expr, var: Var) -> Expr | None:
+    """The last value of `var` for which `condition` holds, where sizes tell it."""
+    at_least = fact(condition)
+    terms = None if at_least is None else arith.linear(at_least, [var])
+    if terms is None or terms[0].get(var) != -1 or not arith.by_sizes(terms[1]):
+        return None
+    return terms[1]
 
 
 def _filled(realize: BlockRealize, loops: list[For], padding: Padding) -> tuple[Stmt, BlockId]:
@@ -155,7 +194,7 @@ def _filled(realize: BlockRealize, loops: list[For], padding: Padding) -> tuple[
 def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Bounds) -> Stmt:
     """The old block for what is inside, its loops shortened where they are an iterator each."""
     block = realize.block
-    short: dict[Var, int] = {}
+    short: dict[Var, Size] = {}
     values: list[Expr] = []
     limits: list[Expr] = []
     counted = [v for value in realize.iter_values for v in variables(value)]
@@ -163,16 +202,16 @@ def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Boun
     # threads keep their number, and each writes over what it has filled itself
     inner = {one.loop_var for one in loops if one.kind != "thread_binding"}
     for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
-        low, high = padding.box[iterator.var]
-        whole = (low, high) == domain(block)[iterator.var]
+        box = padding.box[iterator.var]
+        low, whole = box[0], box == domain(block)[iterator.var]
         alone = isinstance(value, Var) and value in inner and counted.count(value) == 1
         if isinstance(value, Var) and alone and dom[value] == domain(block)[iterator.var]:
-            short[value] = high - low + 1
+            short[value] = count_in(box)
             values.append(value)
             continue
         values.append(value if low == 0 else arith.simplify(value - low, dom))
         if not whole:
-            limits += [binary("<=", low, value), value < high + 1]
+            limits += [binary("<=", low, value), value < arith.simplify(as_expr(last_of(box)) + 1)]
     limits = [c for c in (*limits, *padding.asked) if not arith.prove(c, dom)]
     predicate = arith.joined((*limits, *conjuncts(realize.predicate)))
     return nest(
@@ -182,9 +221,9 @@ def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Boun
 
 def _inside(block: Block, padding: Padding) -> Block:
     """The block for what is inside, its iterators counting from 0."""
-    sizes = {var: high - low + 1 for var, (low, high) in padding.box.items()}
+    sizes = {var: count_in(ends) for var, ends in padding.box.items()}
     iterators = tuple(iter_var(it.var, sizes[it.var], it.kind) for it in block.iter_vars)
     moved: dict[Var, Expr] = {var: var + low for var, (low, _) in padding.box.items() if low}
     body = substitute(replace(padding.store, value=padding.inside), moved)
-    ends = {var: (0, size - 1) for var, size in sizes.items()}
+    ends = {var: arith.up_to(size, var.type) for var, size in sizes.items()}
     return with_regions(replace(block, iter_vars=iterators, body=tidied(body, ends)))

@@ -6,20 +6,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 
-from workbench import arith
+from workbench import arith, script
 from workbench.arith import Bounds
 from workbench.ir import (
     BlockId,
     BlockRealize,
+    Const,
+    Expr,
     For,
     Node,
     PrimFunc,
+    Size,
     Stmt,
     Var,
+    as_expr,
     const,
     copy_fresh,
     rewrite,
     seq,
+    size_expr,
+    substitute,
     walk,
 )
 from workbench.ir.places import places
@@ -33,18 +39,22 @@ from workbench.verbs.nest import (
     refuse_if_taken,
 )
 from workbench.verbs.primitive import Edit, Key, primitive
-from workbench.verbs.site import site_of
+from workbench.verbs.site import Site, site_of
 
 
 def _sizes(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
-) -> list[int]:
+) -> list[Size]:
     """How often each of the new loops runs."""
     site = site_of(func, loop, "loop_partition")
     refuse_if_taken(site)
-    refuse_if_extent_varies(site)
+    sized = arith.by_sizes(loop.extent) and isinstance(loop.min, Const)
+    if not sized:
+        refuse_if_extent_varies(site)
     refuse_factors(site, factors, "[2, None]")
     given = [f for f in factors if f is not None]
+    if sized:
+        return _of_a_size(site, factors, sum(given))
     extent = constant_extent(loop)
     assert extent is not None
     if sum(given) >= extent:
@@ -57,12 +67,25 @@ def _sizes(
     return [rest if f is None else f for f in factors] + ([] if None in factors else [rest])
 
 
+def _of_a_size(site: Site[For], factors: list[int | None], given: int) -> list[Size]:
+    """As `_sizes`, of a loop whose extent sizes tell: it has that many iterations at each."""
+    extent = site.node.extent
+    if not arith.prove(extent >= given, {}):
+        raise site.refuse(
+            f"it may have less than the {given} iterations of {list(factors)}",
+            detail=f"it runs {script.expr_text(extent)} times",
+            hint="give smaller factors, or a size: func.specialize(...)",
+        )
+    rest = arith.simplify(extent - given)
+    return [rest if f is None else f for f in factors] + ([] if None in factors else [rest])
+
+
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]:
     extent = constant_extent(loop) or 0
     yield from ({"factors": [size, None]} for size in sorted({1, extent // 2, extent - 1}))
 
 
-@primitive(group="loops", check=_sizes, choices=_choices)
+@primitive(group="loops", sizes=True, check=_sizes, choices=_choices)
 def loop_partition(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
 ) -> Edit[tuple[Var, ...]]:
@@ -100,15 +123,14 @@ def loop_partition(
                 B[vi] = A[vi] * T.float32(2)
     """
     sizes = _sizes(func, loop, factors, preserve_unit_iters)
-    starts = [0, *accumulate(sizes)]
+    starts = accumulate(sizes, initial=as_expr(0))
     where = places(func)
     outer = bounds_at(where, loop)
     parts: list[Stmt] = []
     became: dict[Key, tuple[Key, ...]] = {}
     keys: tuple[Key, ...] = (*where.loops, *where.blocks)
     for number, (start, size) in enumerate(zip(starts, sizes, strict=False)):
-        first = arith.simplify(loop.min + start)
-        part = replace(loop, min=first, extent=const(size, loop.loop_var.type), kind="serial")
+        part = _part(loop, arith.simplify(loop.min + start), size)
         part = replace(part, body=_tidied(part, outer))
         copied, fresh = _copied(part, f"{loop.loop_var.name}{number}")
         parts.append(copied)
@@ -117,6 +139,15 @@ def loop_partition(
                 became[old] = (*became.get(old, ()), fresh[old])
     new_loops = tuple(key for key in became[loop.loop_var] if isinstance(key, Var))
     return Edit(where.replace(loop, seq(*parts)), new_loops, became)
+
+
+def _part(loop: For, first: Expr, size: Size) -> For:
+    """The iterations of `loop` from `first` on. Where sizes tell that one, it counts from 0."""
+    part = replace(loop, min=first, extent=size_expr(size, loop.loop_var.type), kind="serial")
+    if isinstance(first, Const):
+        return part
+    told: dict[Var, Expr] = {loop.loop_var: loop.loop_var + first}
+    return replace(part, min=const(0, first.dtype), body=substitute(loop.body, told))
 
 
 def _copied(part: For, name: str) -> tuple[Stmt, dict[Key, Key]]:

@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 
 from workbench.access.iterations import apart, in_order
 from workbench.access.units import Unit, units
-from workbench.arith import Bounds
+from workbench.arith import Bounds, by_sizes
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -28,7 +28,7 @@ from workbench.ir.places import Places, places
 from workbench.verbs.crossing import stores_the_same
 from workbench.verbs.domains import units_in
 from workbench.verbs.feeding import check_fed
-from workbench.verbs.nest import constant_extent, nest
+from workbench.verbs.nest import constant_extent, nest, same_turns
 from workbench.verbs.primitive import Edit, Key, primitive
 from workbench.verbs.scope import refuse_bare
 from workbench.verbs.site import Site, declared_reads, declared_writes, named, site_of
@@ -47,7 +47,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
     yield {"loops": (after,)}
 
 
-@primitive(group="loops", choices=_choices)
+@primitive(group="loops", sizes=True, choices=_choices)
 def merge(func: PrimFunc, *loops: For) -> Edit[Var]:
     """Make one loop of several that stand one after the other and run equally often.
 
@@ -154,8 +154,9 @@ def _check_equal(site: Site[For], chains: list[list[For]]) -> None:
             hint="write all loops with numbers of one type",
         )
     for chain in chains[1:]:
-        same = [*map(constant_extent, chain)] == [*map(constant_extent, first)]
-        if not same or any(constant_extent(one) is None for one in first):
+        varies = any(constant_extent(one) is None and not by_sizes(one.extent) for one in chain)
+        as_often = len(chain) == len(first) and all(map(same_turns, chain, first))
+        if varies or not as_often:
             raise site.refuse(
                 "they do not run equally often, nest by nest",
                 *first,

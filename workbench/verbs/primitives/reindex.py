@@ -20,7 +20,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
         yield {"buffer": ("write", k)}
 
 
-@primitive(group="memory", choices=_choices)
+@primitive(group="memory", sizes=True, choices=_choices)
 def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit[BlockId]:
     """Let `block` touch a buffer through a copy with one axis for each iterator that it uses.
 

@@ -17,7 +17,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterable[Mapping[str, Any]]:
     return map_choices(block, "read_buffer_index", block.reads)
 
 
-@primitive(group="memory", choices=_choices)
+@primitive(group="memory", sizes=True, choices=_choices)
 def reindex_cache_read(
     func: PrimFunc,
     block: Block,

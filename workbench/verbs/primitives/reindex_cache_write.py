@@ -17,7 +17,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterable[Mapping[str, Any]]:
     return map_choices(block, "write_buffer_index", block.writes)
 
 
-@primitive(group="memory", choices=_choices)
+@primitive(group="memory", sizes=True, choices=_choices)
 def reindex_cache_write(
     func: PrimFunc,
     block: Block,

@@ -20,7 +20,7 @@ from workbench.widgets.page.costs import COSTS, MOST, SLOW
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.offers import Given, asked
 from workbench.widgets.page.question import Question, Task, along, asks
-from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES
+from workbench.widgets.page.view import COST_PANES, MACHINE_PANES, PROGRAM_PANES
 from workbench.widgets.run.runner import device_text
 
 PANES = {
@@ -35,6 +35,10 @@ LABELS = {
     "memory": "memory",
     "tiles": "tiles",
     "pipeline": "pipeline",
+    "sectors": "sectors",
+    "banks": "banks",
+    "occupancy": "occupancy",
+    "roofline": "roofline",
 }
 
 
@@ -121,7 +125,8 @@ def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, 
     The rest is under "more". TensorIR is always the first of the program's.
     """
     names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
-    wanted = [names[name] for name in given] if given is not None else list(names.values())
+    usual = [name for name in names.values() if name not in COST_PANES]
+    wanted = [names[name] for name in given] if given is not None else usual
 
     def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:
         first = [n for n in dict.fromkeys([*always, *wanted]) if n in side] or [side[0]]

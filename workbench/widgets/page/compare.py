@@ -13,7 +13,7 @@ from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import CPU, FIRST, build, memo
-from workbench.widgets.page.page import shown_costs, shown_picture
+from workbench.widgets.page.page import shown_costs, shown_picture, steps_to
 from workbench.widgets.page.pictures import memory_of, picture_name
 from workbench.widgets.page.question import MARK, UNTIL
 from workbench.widgets.page.texts import program_lines
@@ -30,7 +30,10 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     text = {"label": "what changed", **program_lines(one, other, desk.keys, desk.lines)}
     names = {**desk.names(one).about, **desk.names(other).about}
     pictures = [
-        {"title": title(node), "picture": shown_picture(picture, desk, func, None, before)}
+        {
+            "title": title(node),
+            "picture": shown_picture(picture, desk, func, None, before, steps_to(node, picture)),
+        }
         for node, func, before in ((a, one, None), (b, other, one))
         if (picture := picture_name(func, view))
     ]

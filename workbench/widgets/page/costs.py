@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from workbench import insight
 from workbench.diag import Fail
-from workbench.insight import Counts, Kind
+from workbench.insight import Counts, Kind, Totals
 from workbench.ir import Kernel, PrimFunc
 from workbench.lower import shared_memory
 from workbench.runtime import Built
@@ -28,12 +28,17 @@ COSTS = (
     "shuffles a thread",
 )
 IDLE = "idle threads"
-TURNS = "turns a shared read"  # the most that a warp's read takes
-SLOW = (IDLE, TURNS)  # counted only where they are asked for: threads or lanes one by one
+TURNS = "turns a shared read"  # of the worst
+TOTALS = {"global sectors": "global", "turns of shared memory": "shared"}
+"""Of reads and writes together, by the memory; beside them stands what a compiler makes of it."""
+SLOW = (IDLE, TURNS, *TOTALS)  # counted only where they are asked for: threads or lanes one by one
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
 EXACT = "Counts are exact, from the kernels."
-MODELLED = f"{EXACT} Turns are modelled: 32 banks, each of which serves 4 bytes at a time."
+MODELLED = (
+    f"{EXACT} Turns of shared memory, or wavefronts, are modelled, by the worst read or in all: "
+    "32 banks, each of which serves 4 bytes at a time."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,12 @@ def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]
 
     def slow(name: str) -> Cost:
         kernels = build(func).kernels
-        number = insight.idle_threads(kernels) if name == IDLE else _turns(kernels)
+        if name == TURNS:
+            return _turns(kernels)
+        if name in TOTALS:
+            found = _totals(func)
+            return _or_more(found.written(TOTALS[name]), found.left_out)
+        number = insight.idle_threads(kernels)
         return Cost(f"{number:,}", number)
 
     costs = memo(func, "costs", make)
@@ -97,9 +107,19 @@ def _slow(names: Sequence[str] | None) -> list[str]:
     return [name for name in SLOW if name in (names or ())]
 
 
-def _turns(kernels: Sequence[Kernel]) -> int:
-    uses = insight.conflicts(kernels).uses
-    return max((use.wavefronts for use in uses if use.access == "read"), default=0)
+def _turns(kernels: Sequence[Kernel]) -> Cost:
+    found = insight.conflicts(kernels)
+    number = max((use.wavefronts for use in found.uses if use.access == "read"), default=0)
+    return _or_more(number, found.left_out)
+
+
+def _totals(func: PrimFunc) -> Totals:
+    return memo(func, "totals", lambda: insight.totals(build(func).kernels))
+
+
+def _or_more(number: int, left_out: Sequence[str]) -> Cost:
+    """A number of which a part is not counted, if accesses are `left_out`."""
+    return Cost(f"{number:,} or more" if left_out else f"{number:,}", number)
 
 
 def _is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
@@ -130,9 +150,11 @@ def strip(
     chosen = _chosen([old, last]) if names is None else names
     missing = "none" if before is not None else ""
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
-    if TURNS in chosen:
-        return _strip(rows, MODELLED, kind="modelled")
-    return _strip(rows, EXACT, kind="counted")
+    scopes = [scope for name, scope in TOTALS.items() if name in chosen]
+    told = f" {_totals(after).caption_of(*scopes)}" if scopes else ""
+    if TURNS in chosen or "shared" in scopes:
+        return _strip(rows, MODELLED + told, kind="modelled")
+    return _strip(rows, EXACT + told, kind="counted")
 
 
 def hidden_strip(names: Sequence[str] | None) -> dict[str, Any]:

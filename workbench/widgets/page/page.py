@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from workbench import check, lower, target
-from workbench.diag import Fail
+from workbench.diag import Fail, Refusal
+from workbench.draw import SCOPES, Steps
 from workbench.history.history import HistoryNode
 from workbench.ir import For, PrimFunc, Var, walk
 from workbench.ir.places import places
@@ -22,6 +23,7 @@ from workbench.widgets.page.pictures import (
     levels_of,
     picture_name,
     picture_pane,
+    requests_of,
     who_name,
     written,
 )
@@ -52,6 +54,10 @@ def page(
         hidden = desk.hides("counts", node.func, node.before)
         made["axes"] = [] if hidden else axes_of(node.func)
         made["levels"] = [] if hidden else levels_of(node.func)
+    if view.machine in SCOPES:
+        hidden = desk.hides("counts", node.func, node.before)
+        found = [] if hidden else requests_of(node.func, view.machine)
+        made["requests"] = {**made["requests"], view.machine: found}
     picture = picture_name(node.func, view)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and picture not in made["pictures"]:
@@ -73,7 +79,13 @@ def page(
 def node_picture(name: str, desk: Desk, node: HistoryNode) -> dict[str, Any]:
     """The picture on the page of `node`, beside the step before."""
     asked = desk.question.cell if desk.question else None
-    return shown_picture(name, desk, node.func, asked, node.before)
+    return shown_picture(name, desk, node.func, asked, node.before, steps_to(node, name))
+
+
+def steps_to(node: HistoryNode, name: str) -> Steps:
+    """The programs from the start of a history to a node, for the picture that shows them."""
+    path = node.path() if name == "roofline" else ()
+    return tuple((one.id, one.mod[node.func_name]) for one in path)
 
 
 def shown_picture(
@@ -82,12 +94,13 @@ def shown_picture(
     func: PrimFunc,
     asked: tuple[str, tuple[int, ...]] | None,
     before: PrimFunc | None,
+    steps: Steps = (),
 ) -> dict[str, Any]:
     """The picture; what of it would tell is covered while the question is open."""
     if desk.hides("who" if name.startswith(who_name("")) else "counts", func, before):
         return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
-    key = ("picture", name, asked, before)
-    return memo(func, key, lambda: picture_pane(name, func, asked, before))
+    key = ("picture", name, asked, before, steps)
+    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps))
 
 
 def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:
@@ -120,6 +133,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "buffers": [{"name": name, "picture": who_name(name)} for name in written(node.func)],
         "texts": {},
         "pictures": {},
+        "requests": {},
         "shown": {},
         "places": sorted_places(node, desk),
         "offers": {},
@@ -141,7 +155,10 @@ def notes(func: PrimFunc, whole: bool = True) -> list[str]:
 
 
 def _of_program(func: PrimFunc) -> list[check.Finding]:
-    return check.check_program(lower.open_blocks(func), target.get("cuda"))
+    opened = lower.open_blocks(func)
+    with suppress(Refusal):  # what can't be run by an intrinsic is told where it is built
+        opened = lower.inline_tensor_intrinsics(opened)
+    return check.check_program(opened, target.get("cuda"))
 
 
 def _of_vectors(func: PrimFunc) -> list[check.Finding]:

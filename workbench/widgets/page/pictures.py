@@ -9,9 +9,10 @@ from typing import Any
 from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail
-from workbench.insight import Memory, Pipelines, Tiles, Who
+from workbench.draw import SCOPES, Steps
+from workbench.insight import Memory, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
-from workbench.ir import PrimFunc, stores
+from workbench.ir import Kernel, PrimFunc, stores
 from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.question import PICTURE
 from workbench.widgets.page.texts import refusal
@@ -162,7 +163,61 @@ def picture_name(func: PrimFunc, view: View) -> str:
         return who_name(shown) if shown else ""
     if view.machine == "tiles":
         return tiles_name(axes_of(func), view.select)
+    if view.machine in SCOPES:
+        return requests_name(func, view)
     return view.machine
+
+
+def requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
+    """The accesses whose requests the picture of a pane shows, the one to begin with marked.
+
+    `axes` are what its slider selects, each beginning where the worst request is; `picture` shows
+    that. There are none where there is no kernel; the picture itself tells why.
+    """
+    return memo(func, f"accesses {pane}", lambda: _requests_of(func, pane))
+
+
+def _requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
+    try:
+        found, _ = _KEPT.requests(func, SCOPES[pane])
+    except Fail:
+        return []
+    names = [draw.access_name(one) for one in found]
+    return [
+        {
+            "name": names[k] + f" {names[: k + 1].count(names[k])}" * (names.count(names[k]) > 1),
+            "first": k == insight.worst_of(found),
+            "picture": f"{pane}:access={k}",
+            "axes": [
+                {
+                    "key": axis,
+                    "extent": extent,
+                    "label": axis,
+                    "start": one.worst[axis],
+                    "least": 0,
+                    "main": True,
+                }
+                for axis, extent in one.axes.items()
+            ],
+        }
+        for k, one in enumerate(found)
+    ]
+
+
+def requests_name(func: PrimFunc, view: View) -> str:
+    """The picture of a request: "banks:access=2,k_0=3"; what stands where the worst is unsaid."""
+    accesses = requests_of(func, view.machine)
+    if not accesses:
+        return view.machine
+    number = next(
+        (k for k, one in enumerate(accesses) if one["name"] == view.access),
+        next(k for k, one in enumerate(accesses) if one["first"]),
+    )
+    found, _ = _KEPT.requests(func, SCOPES[view.machine])
+    there = {axis: extent for axis, extent in found[number].extents.items() if axis in view.select}
+    at = {axis: min(view.select[axis], extent - 1) for axis, extent in there.items()}
+    chosen = [f",{axis}={value}" for axis, value in at.items() if value >= 0]
+    return f"{view.machine}:access={number}{''.join(chosen)}"
 
 
 def who_name(buffer: str) -> str:
@@ -213,15 +268,16 @@ def picture_pane(
     func: PrimFunc,
     asked: tuple[str, tuple[int, ...]] | None = None,
     before: PrimFunc | None = None,
+    steps: Steps = (),
 ) -> dict[str, Any]:
-    """The picture `name`: "who:C", "memory", "pipeline", or "tiles:blockIdx.x=3,k_0=4".
+    """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3".
 
-    Cells that differ from those of `before` are marked; `asked` is ringed. A tiling picture says
-    where each slider is `at` that leads to it.
+    Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
+    requests says where each slider is `at` that leads to it; `steps` are for the roofline.
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
-    select = selection_of(name) if kind == "tiles" else None
+    select = selection_of(name) if kind in ("tiles", *SCOPES) else None
     try:
         made = draw.plain(
             draw.picture_of(
@@ -231,6 +287,7 @@ def picture_pane(
                 select=select,
                 before=before,
                 asked=cell,
+                steps=steps,
                 source=_KEPT,
             )
         )
@@ -238,6 +295,8 @@ def picture_pane(
         return {"refusal": refusal(fail)}
     if select is None:
         return made
+    if kind in SCOPES:
+        return {**made, "at": _request_at(func, kind, select)}
     if made["slides"]:
         made["slides"]["at"] = select
     return {**made, "at": _at(func, select)}
@@ -265,6 +324,15 @@ def _at(func: PrimFunc, select: Mapping[str, int]) -> dict[str, int]:
     return {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}
 
 
+def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int]) -> dict[str, int]:
+    """Where each slider stands that leads to a request."""
+    found, _ = _KEPT.requests(func, SCOPES[pane])
+    if not found:
+        return {}
+    at, _ = found[select["access"]].chosen({k: n for k, n in select.items() if k != "access"})
+    return at
+
+
 class _Kept(draw.Source):
     """The data of pictures, worked out once a program."""
 
@@ -279,6 +347,15 @@ class _Kept(draw.Source):
 
     def tiles(self, func: PrimFunc, select: Mapping[str, int | Sequence[int]]) -> Tiles:
         return tiles_of(func, dict(select))
+
+    def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
+        return build(func, draw.GPU).kernels
+
+    def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
+        return memo(func, f"requests {scope}", lambda: draw.Source.requests(self, func, scope))
+
+    def roofline(self, func: PrimFunc) -> Roofline | None:
+        return memo(func, "roofline", lambda: draw.Source.roofline(self, func))
 
 
 _KEPT = _Kept()

@@ -134,6 +134,7 @@ UNTIL = f"{MARK} Answer the question first."
 PICTURE: dict[str, Any] = {
     "strips": [],
     "caption": UNTIL,
+    "full": "",
     "table": "",
     "line": "",
     "kind": "hidden",

@@ -10,7 +10,8 @@ from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 
 PROGRAM_PANES = ("tensorir", "loops", *LANGUAGES, "code")
-MACHINE_PANES = ("who", "memory", "tiles", "pipeline")
+COST_PANES = ("sectors", "banks", "occupancy", "roofline")
+MACHINE_PANES = ("who", "memory", "tiles", "pipeline", *COST_PANES)
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class View:
     program: str = "tensorir"
     machine: str = "who"
     buffer: str = ""
-    select: Mapping[str, int] = field(default_factory=dict)  # of the tiling picture; -1 is all
+    access: str = ""  # whose requests are shown; the worst one where the program has no such one
+    select: Mapping[str, int] = field(default_factory=dict)  # of tiles and requests; -1 is all
     level: str = ""  # of the tiling picture; the whole where it has no such one
     place: str = ""
     more: bool = False  # of the verbs
@@ -44,11 +46,11 @@ def read_view(data: Mapping[str, Any], place: str = "") -> View:
     if not (
         plain
         and type(data.get("more", False)) is bool
-        and all(type(data.get(name, "")) is str for name in ("buffer", "level"))
+        and all(type(data.get(name, "")) is str for name in ("buffer", "level", "access"))
     ):
         raise Fail(
-            "Can't show that view: buffer and level are names, more is True or False, and select "
-            "has a whole number for each axis",
+            "Can't show that view: buffer, level and access are names, more is True or False, and "
+            "select has a whole number for each axis",
             hint="such as {'buffer': 'C', 'more': False, 'select': {'blockIdx.x': 3}}",
         )
     known = {key: data[key] for key in View.__dataclass_fields__ if key in data}

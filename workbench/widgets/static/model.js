@@ -72,7 +72,14 @@ export class Lab {
       who: () => buffers.find(({ name }) => name === buffer)?.picture,
       tiles: () => this.savedTiles(select),
     }[pane]?.();
+    if (this.request(pane)) return this.request(pane).picture;
     return found ?? shown[pane];
+  }
+
+  /** The access whose requests a pane shows: the one that is chosen, else that with the worst. */
+  request(pane) {
+    const found = this.page.requests[pane] ?? [];
+    return found.find(({ name }) => name === this.view.access) ?? found.find(({ first }) => first);
   }
 
   /** The tiling picture among those of a saved page that shows a selection; undefined: none. */

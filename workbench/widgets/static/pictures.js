@@ -18,7 +18,7 @@ const shrunk = new ResizeObserver((strips) => {
 export function pictureView(picture, label) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
-  const words = spoken(`${label}: ${picture.caption}`);
+  const words = spoken(`${label}: ${picture.full || picture.caption}`);
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
   strips.append(markup(picture.strips.join("")));
@@ -66,11 +66,14 @@ export function machinePane(lab) {
     const name = lab.pictureName(chosen);
     const picture = page.pictures[name];
     const shown = chosen === "who" ? name : "";
-    const from = JSON.stringify([lab.at, chosen, page.buffers, page.axes, page.levels, shown]);
+    const request = lab.request(chosen);
+    const drawn = [page.buffers, page.axes, page.levels, page.requests[chosen], request?.name];
+    const from = JSON.stringify([lab.at, chosen, ...drawn, shown]);
     if (from !== drawnFrom) {
       // a slider that is being dragged stays what it is
       const make = { who: whoControls, tiles: stage.controls }[chosen];
-      controls.replaceChildren(...(make ? make(page, name) : []));
+      const made = request ? requestControls : make;
+      controls.replaceChildren(...(made ? made(page, name, request, chosen) : []));
     }
     drawnFrom = from;
     body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
@@ -90,6 +93,16 @@ export function machinePane(lab) {
     ];
   }
 
+  /** Which access, and one slider for all that numbers its requests. */
+  function requestControls({ requests, pictures }, shown, request, pane) {
+    const names = requests[pane].map(({ name }) => [name, name]);
+    const axes = lab.setup.offline ? [] : request.axes;
+    return [
+      choice("requests of", names, request.name, (access) => lab.show({ access })),
+      ...stage.controls({ axes, pictures }, shown),
+    ];
+  }
+
   return {
     pane,
     draw,
@@ -99,6 +112,7 @@ export function machinePane(lab) {
       lab.page?.pictures,
       lab.page?.axes,
       lab.page?.buffers,
+      lab.page?.requests,
     ],
   };
 }

@@ -46,11 +46,11 @@ export function clearMarks(strips) {
   for (const over of strips.querySelectorAll(".wb-pointing")) over.remove();
 }
 
-const KIN = ["block", "thread", "iteration", "row", "column"];
-export const CELLS = "[data-cell], [data-iteration]"; // what has kin
+const KIN = ["block", "thread", "iteration", "lanes", "row", "column"];
+export const CELLS = "[data-cell], [data-iteration], [data-lanes]"; // what has kin
 
 /** Lights up the cells of a picture that share a block, a thread, a row or a column with `cell`, or
- * an iteration of a pipeline. */
+ * an iteration of a pipeline, or a lane of a warp. */
 export function lightKin(strips, cell) {
   for (const other of strips.querySelectorAll(CELLS)) {
     const same = cell ? KIN.filter((what) => shares(what, cell, other)) : [];
@@ -63,6 +63,10 @@ function shares(what, a, b) {
   if (what === "row" || what === "column") {
     const [one, other] = [a, b].map((cell) => indices(cell).at(what === "row" ? -2 : -1));
     return indices(a).length > 1 && one === other;
+  }
+  if (what === "lanes") {
+    const [one, other] = [a, b].map((cell) => cell.dataset.lanes?.split(" ") ?? []);
+    return one.some((lane) => other.includes(lane));
   }
   if (what === "thread" && a.dataset.block !== b.dataset.block) return false;
   return a.dataset[what] !== undefined && a.dataset[what] === b.dataset[what];

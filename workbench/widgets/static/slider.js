@@ -34,7 +34,7 @@ export function loopSlider({ axes, first, places, move, save, ready, comes }) {
     loops.title = label;
     const range = h("input", {
       type: "range",
-      min: -1,
+      min: axis.least ?? -1,
       max: extent - 1,
       "aria-label": label,
       "data-f": "slider",
@@ -44,7 +44,8 @@ export function loopSlider({ axes, first, places, move, save, ready, comes }) {
     const player = playButton({ label: key, turns: extent, next: play, done: () => save(key) });
     parts = { range, player, back: step(-1, "‹", "one back"), on: step(1, "›", "one on") };
     parts.shown = h("output");
-    const end = h("span", { "aria-hidden": "true" }, "all"); // left of 0: the slider's first place
+    const all = "least" in axis ? "" : "all"; // left of 0: the slider's first place
+    const end = h("span", { "aria-hidden": "true" }, all);
     row.replaceChildren(loops, parts.back, player.button, parts.on, end, range, parts.shown);
   }
 
@@ -52,7 +53,7 @@ export function loopSlider({ axes, first, places, move, save, ready, comes }) {
   function step(by, sign, word) {
     const onclick = () => {
       const value = places()[axis.key] + by;
-      if (value < -1 || value >= axis.extent) return;
+      if (value < (axis.least ?? -1) || value >= axis.extent) return;
       parts.player.stop();
       move(axis.key, value);
       save(axis.key);
@@ -82,7 +83,7 @@ export function loopSlider({ axes, first, places, move, save, ready, comes }) {
     parts.shown.textContent = value < 0 ? "" : value; // beside its end stands that it is all
     parts.range.dataset.all = String(value < 0);
     parts.range.ariaValueText = value < 0 ? "all" : `${value} of 0…${axis.extent - 1}`;
-    parts.back.ariaDisabled = String(value < 0); // it keeps the focus
+    parts.back.ariaDisabled = String(value <= (axis.least ?? -1)); // it keeps the focus
     parts.on.ariaDisabled = String(value + 1 >= axis.extent);
   }
 }

@@ -66,7 +66,8 @@ def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str,
     pictures = dict(made["pictures"])
     stops = [stop for axis in made["axes"] for stop in axis["stops"]]
     levels = [level for level in made["levels"] if level["picture"]]
-    for choice in (*made["buffers"], *stops, *levels):
+    accesses = [one for found in made["requests"].values() for one in found]
+    for choice in (*made["buffers"], *stops, *levels, *accesses):
         name = choice["picture"]
         if name in pictures:
             continue

@@ -1,0 +1,189 @@
+"""The modelled time: terms on paper for small kernels, and what cannot be counted."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from benchmarks.histories import window_sum
+from benchmarks.matmuls import SCHEDULES, matmul
+from workbench import insight, target
+from workbench.insight.chain import BARRIER, chain
+from workbench.insight.compiled import compiled
+from workbench.insight.demands import demands
+from workbench.ir import Kernel
+from workbench.lower.keep_values import keep_values
+from workbench.target import Target
+
+H200 = target.get("nvidia/h200")
+
+
+def built(text: str) -> tuple[Kernel, ...]:
+    return wb.build(wb.Schedule(wb.script.parse(text)), target=H200).kernels
+
+
+def demanded(kernel: Kernel) -> dict[tuple[str, str], float]:
+    """What loads and stores of each buffer ask of each resource, together."""
+    found: dict[tuple[str, str], float] = {}
+    for demand in demands(keep_values(kernel)):
+        key = demand.access.buffer.name, demand.resource
+        found[key] = found.get(key, 0.0) + demand.amount
+    return found
+
+
+def term(found: insight.Modelled, resource: str) -> insight.Term:
+    return next(term for term in found.terms if term.resource == resource)
+
+
+COPY = """
+@T.prim_func
+def main(A: T.Buffer(({size},), "float32"), B: T.Buffer(({cells},), "float32")):
+    for i_0 in T.thread_binding({blocks}, thread="blockIdx.x"):
+        for i_1 in T.thread_binding({threads}, thread="threadIdx.x"):
+            with T.block("B"):
+                v = T.axis.spatial({cells}, i_0 * {threads} + i_1)
+                B[v] = A[v * {step}] * T.float32(2)
+"""
+
+
+def copy(blocks: int, threads: int, step: int) -> Kernel:
+    cells = blocks * threads
+    (kernel,) = built(
+        COPY.format(blocks=blocks, threads=threads, step=step, cells=cells, size=cells * step)
+    )
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "blocks, threads, step, turns, loaded",
+    [
+        (2, 32, 1, 1, 128),  # 32 neighbours: one line, four sectors
+        (1, 4, 1, 1, 32),  # four lanes of a warp: one sector
+        (3, 32, 8, 8, 1024),  # a sector each
+        (1, 32, 32, 32, 1024),  # a line each
+    ],
+)
+def test_what_a_warp_asks_for_on_paper(
+    blocks: int, threads: int, step: int, turns: int, loaded: int
+):
+    asked = demanded(copy(blocks, threads, step))
+    assert asked["A", "issue"] == blocks
+    assert asked["A", "L1"] == blocks * turns
+    assert asked["A", "L2"] == blocks * loaded
+    assert asked["B", "L2"] == blocks * max(threads * 4, 32)
+    assert asked["B", "arithmetic"] == blocks
+    assert asked["B", "issue"] == 2 * blocks  # the product and the store
+
+
+def test_terms_are_what_is_asked_over_the_rates():
+    found = insight.modelled([copy(133, 32, 1)], H200)  # two blocks on one multiprocessor
+    clock = 1e6 / H200.clock_hz
+    assert term(found, "L1").us == pytest.approx(2 * 2 * clock)
+    assert term(found, "issue").us == pytest.approx(2 * 3 / 4 * clock)
+    assert term(found, "L2").us == pytest.approx(133 * 256 / H200.l2_bandwidth * 1e6)
+    assert term(found, "launch").us == pytest.approx(0.5 + 133 * 0.6e-3)
+    assert term(found, "device").us == 0
+    # an instruction to load, the wait, an instruction to multiply and one to store
+    assert term(found, "latency").us == pytest.approx((262 + 3) * clock)
+    assert found.kind == "modelled"
+
+
+def test_the_parts_of_a_term_are_all_of_it_and_the_bottleneck_is_the_longest():
+    for _, steps, tiles in SCHEDULES:
+        kernels = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
+        found = insight.modelled(kernels, H200)
+        assert found.bottleneck == found.terms[0].resource
+        assert [t.us for t in found.terms] == sorted((t.us for t in found.terms), reverse=True)
+        assert found.us >= found.terms[0].us
+        for one in found.terms:
+            if one.parts:
+                assert sum(part.us for part in one.parts) == pytest.approx(one.us)
+
+
+def test_turns_that_nobody_unrolls_are_written_out_as_far_as_they_are_short():
+    _, steps, tiles = SCHEDULES[1]
+    (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
+    kept = keep_values(kernel)
+    names = {var.name: turns for var, turns in compiled(kept).together.items()}
+    assert names["k_0"] == 1  # threads wait in it
+    assert names["k_1"] == 1  # 64 multiply-adds and 16 loads
+    assert names["i_2"] == names["j_2"] == 8
+    # the eight neighbours of B come by two loads of 16 bytes, the column of A one by one
+    asked = demanded(kernel)
+    warps_and_turns = 2 * 64
+    assert asked["B_shared", "issue"] == warps_and_turns * 2 + 8 * 2 * 2
+    assert asked["A_shared", "issue"] == warps_and_turns * 8 + 8 * 2 * 2
+
+
+def test_a_warp_waits_for_what_it_loads_and_at_barriers():
+    (kernel,) = built("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    A_shared = T.alloc_buffer((32,), scope="shared")
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("A_shared"):
+                v = T.axis.spatial(32, i)
+                A_shared[v] = A[v]
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("B"):
+                v = T.axis.spatial(32, i)
+                B[31 - v] = A_shared[31 - v]
+""")
+    waits = {d.access.node: 100.0 for d in demands(kernel) if not d.access.writes}
+    # load and store, the wait, the barrier, load and store, the wait
+    assert chain(kernel, waits) == (2 + 100) + BARRIER + (2 + 100)
+
+
+@pytest.mark.parametrize("gpu", [target.get("cuda"), target.get("metal")], ids=str)
+def test_there_is_no_time_of_a_gpu_that_nobody_knows(gpu: Target):
+    found = insight.modelled([copy(1, 32, 1)], gpu)
+    assert found.us is None and found.terms == () and found.bottleneck == ""
+    assert found.caption == f"No modelled time: nobody knows how fast {gpu.title} is."
+
+
+def test_there_is_no_time_where_data_say_what_is_touched():
+    kernels = built("""
+@T.prim_func
+def main(
+    A: T.Buffer((32,), "float32"), I: T.Buffer((32,), "int32"), B: T.Buffer((32,), "float32")
+):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(32, i)
+            B[v] = A[I[v]]
+""")
+    found = insight.modelled(kernels, H200)
+    assert found.us is None
+    assert found.caption == (
+        "No modelled time: data say where A[I_[i]] is, or there is too much to look at."
+    )
+
+
+def test_registers_that_a_compiler_tells_are_taken():
+    kernel = copy(2**12, 256, 1)
+    few, many = (insight.modelled([kernel], H200, registers=n) for n in (16, 255))
+    assert term(few, "latency").us < term(many, "latency").us
+
+
+def test_what_neighbouring_turns_load_again_is_loaded_once():
+    """Four windows of three cells in a run touch six cells of A, not twelve."""
+    sch = wb.Schedule(window_sum(1024))
+    outer, thread, turn = sch.split("i", factors=[None, 32, 4])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    sch.unroll(turn)
+    (kernel,) = wb.build(sch).kernels
+    assert demanded(kernel)["A", "issue"] == pytest.approx(8 * 6)
+
+
+def test_what_a_condition_computes_is_no_work():
+    (kernel,) = built("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(32, i)
+            B[v] = T.if_then_else(v * 3 + 1 < 40, A[v], T.float32(0)) + T.float32(1)
+""")
+    assert demanded(kernel)["B", "arithmetic"] == 1

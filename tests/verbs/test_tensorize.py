@@ -1,0 +1,117 @@
+"""tensorize: what is taken means the same, and with the implementation in its place, too."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.support.cases import CASES, seeds
+from tests.support.random_tensorized import random_tensorized
+from tests.support.steps import SameTerms
+from workbench import script
+from workbench.lower import inline_tensor_intrinsics
+
+MATMUL = """@T.prim_func
+def main(
+    A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")
+):
+    for i, j, k in T.grid(8, 8, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+def tiled() -> wb.Schedule:
+    """A product in tiles of 4 x 4, the sum outside of the tile."""
+    sch = wb.Schedule(script.parse(MATMUL))
+    i, j, k = sch.get_loops("C")
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    j_0, j_1 = sch.split(j, factors=[None, 4])
+    sch.reorder(i_0, j_0, k, i_1, j_1)
+    sch.decompose_reduction("C", k)
+    return sch
+
+
+def test_a_product_of_outer_products_runs():
+    sch = tiled()
+    before = sch.func
+    assert sch.tensorize("i_1", "outer4x4") is None
+    impl = inline_tensor_intrinsics(sch.func)
+    for made in (sch.func, impl):
+        SameTerms(before).check(made)
+    assert "tensor_intrin" not in script.show(impl)
+    sch.bind("i_0", "blockIdx.x")
+    sch.bind("j_0", "threadIdx.x")
+    for target in ("cuda", "c"):
+        kernel = wb.build(sch if target == "cuda" else tensorized_only(), target=target)
+        assert "row[4]" in kernel.source
+        assert kernel.lowered.history[0].name == "inline_tensor_intrinsics"
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, (8, 8)).astype("float32") for _ in range(2))
+    c = np.zeros((8, 8), "float32")
+    wb.build(sch).emulate(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def tensorized_only() -> wb.Schedule:
+    sch = tiled()
+    sch.tensorize("i_1", "outer4x4")
+    return sch
+
+
+def test_a_block_is_taken_as_a_loop_is():
+    one, other = tiled(), tensorized_only()
+    one.tensorize(one.blockize("i_1"), "outer4x4")
+    wb.assert_structural_equal(one.func, other.func)
+
+
+def test_actions_name_the_intrinsics_that_fit():
+    sch = tiled()
+    (verdict,) = sch.actions("i_1", ["tensorize"])
+    assert verdict.choices == [{"tensor_intrin": "outer4x4"}]
+    (verdict,) = sch.actions("k", ["tensorize"])
+    assert verdict.why_not == "Can't tensorize here: there is no tensor_intrin for it"
+
+
+def test_a_note_is_held_against_what_the_block_does_now():
+    sch = tensorized_only()
+    sch.split("j_1", factors=[2, 2])
+    with pytest.raises(wb.ScheduleError) as refused:
+        wb.build(sch, target="c")
+    assert str(refused.value).startswith(
+        "Can't build this: `C_update_o` is no outer4x4, of which it has a note: `j_1_0` runs "
+        "2 times, in the description 4."
+    )
+    sch = tiled()
+    sch.annotate("C_update", "tensor_intrin", "dot5")
+    with pytest.raises(wb.ScheduleError, match="tensor intrinsic 'dot5', and there is none such"):
+        wb.build(sch, target="c")
+
+
+def test_tvm_takes_it_in_another_way(tmp_path):
+    with pytest.raises(wb.ScheduleError, match="tensorize, makes another program there"):
+        tensorized_only().to_tvm(tmp_path / "steps.py")
+
+
+@pytest.mark.fuzz
+def test_random_programs_mean_the_same():
+    taken = 0
+    for seed in seeds(4):
+        func, name, loop = random_tensorized(random.Random(seed))
+        sch = wb.Schedule(func)
+        try:
+            sch.tensorize(loop, name)
+        except wb.ScheduleError as refused:
+            assert refused.hint and refused.headline.startswith(f"Can't tensorize `{loop}`: ")
+            continue
+        meaning = SameTerms(func, seed)
+        meaning.check(sch.func)
+        meaning.check(inline_tensor_intrinsics(sch.func))
+        taken += 1
+    assert taken > CASES  # else it refuses what it should take

@@ -1,0 +1,106 @@
+"""Calls of a warp in CUDA: functions of inline PTX, and what a thread holds of a fragment.
+
+PTX ISA, Warp Level Matrix Instructions: ``wmma.load``, ``wmma.mma`` and ``wmma.store`` of
+m16n16k16. NVRTC has no ``mma.h``, and these instructions are what it comes to. Which thread holds
+which cells of a tile PTX does not say: only that the instructions agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.codegen.language import SHORT
+
+REGISTERS = {
+    ("wmma.matrix_a", "float16"): ("unsigned", 8),
+    ("wmma.matrix_b", "float16"): ("unsigned", 8),
+    ("wmma.accumulator", "float16"): ("unsigned", 4),
+    ("wmma.accumulator", "float32"): ("float", 8),
+}
+"""Of a fragment and its type, the C type of a thread's registers and how many there are."""
+
+_CELLS = {"f16": "half", "f32": "float"}
+_BREAK = ",\n                 "
+_LETTERS = {"unsigned": "r", "float": "f"}
+
+
+def _numbered(first: int, count: int) -> str:
+    return "{{" + ", ".join(f"%{first + k}" for k in range(count)) + "}}"
+
+
+def _operands(name: str, ctype: str, count: int, how: str = "") -> str:
+    every = [f'"{how}{_LETTERS[ctype]}"({name}[{k}])' for k in range(count)]
+    return _BREAK.join(", ".join(every[k : k + 4]) for k in range(0, count, 4))
+
+
+def _address(space: str, name: str) -> str:
+    shared = f'"r"((unsigned)__cvta_generic_to_shared({name}))'
+    return shared if space == "shared" else f'"l"({name})'
+
+
+def _loads() -> Iterator[tuple[str, str]]:
+    for part in "ab":
+        for order in ("row", "col"):
+            ctype, count = REGISTERS[f"wmma.matrix_{part}", "float16"]
+            yield (
+                f"wmma_load_{part}_{order}",
+                f"""{{function}}void {{name}}({ctype}* to, const half* from, int stride) {{{{
+  asm volatile("wmma.load.{part}.sync.aligned.m16n16k16.{order}.shared.f16 "
+               "{_numbered(0, count)}, [%{count}], %{count + 1};"
+               : {_operands("to", ctype, count, "=")}
+               : {_address("shared", "from")}, "r"(stride) : "memory");
+}}}}""",
+            )
+
+
+def _fills() -> Iterator[tuple[str, str]]:
+    for dtype, short in SHORT.items():
+        ctype, count = REGISTERS["wmma.accumulator", dtype]
+        cells = 2 if ctype == "unsigned" else 1  # of 16 bits in a register
+        yield (
+            f"wmma_fill_{short}",
+            f"""{{function}}void {{name}}({ctype}* to, {_CELLS[short]} value) {{{{
+  for (int k = 0; k < {count * cells}; ++k) (({_CELLS[short]}*)to)[k] = value;
+}}}}""",
+        )
+
+
+def _products() -> Iterator[tuple[str, str]]:
+    for dtype, short in SHORT.items():
+        for order in ("row", "col"):
+            ctype, count = REGISTERS["wmma.accumulator", dtype]
+            a, b = _numbered(count, 8), _numbered(count + 8, 8)
+            yield (
+                f"wmma_mma_{short}_{order}",
+                f"""{{function}}void {{name}}(
+    {ctype}* sum, const unsigned* a, const unsigned* b) {{{{
+  asm volatile("wmma.mma.sync.aligned.row.{order}.m16n16k16.{short}.{short} "
+               "{_numbered(0, count)}, "
+               "{a}, "
+               "{b}, "
+               "{_numbered(0, count)};"
+               : {_operands("sum", ctype, count, "+")}
+               : {_operands("a", "unsigned", 8)},
+                 {_operands("b", "unsigned", 8)});
+}}}}""",
+            )
+
+
+def _stores() -> Iterator[tuple[str, str]]:
+    for dtype, short in SHORT.items():
+        for space in ("shared", "global"):
+            ctype, count = REGISTERS["wmma.accumulator", dtype]
+            yield (
+                f"wmma_store_{short}_{space}",
+                f"""{{function}}void {{name}}(
+    {_CELLS[short]}* to, const {ctype}* from, int stride) {{{{
+  asm volatile("wmma.store.d.sync.aligned.m16n16k16.row.{space}.{short} "
+               "[%{count}], {_numbered(0, count)}, %{count + 1};"
+               :: {_operands("from", ctype, count)},
+                  {_address(space, "to")}, "r"(stride) : "memory");
+}}}}""",
+            )
+
+
+CUDA_WARPS = {**dict(_loads()), **dict(_fills()), **dict(_products()), **dict(_stores())}
+"""By the name of a function its text: a format of {function} and {name}, as other helpers'."""

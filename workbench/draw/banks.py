@@ -1,0 +1,185 @@
+"""The scene of banks: a column for each, a row for each wavefront, in each box the lanes served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from workbench.draw.scene import (
+    Rect,
+    Scene,
+    Shape,
+    Stands,
+    Words,
+    longest,
+    path,
+    standing,
+    width_of,
+)
+from workbench.insight.requests import Lanes, Requests
+from workbench.insight.served import Wavefront, wavefronts_of
+from workbench.insight.wavefronts import BANKS
+
+WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands left of the banks
+HEAD, LINE = 18.0, 13.0  # px of the numbers of the banks; of a line of words
+APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank
+MARKED = (0, 8, 16, 24, 31)  # banks that are told by number
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where banks stand in a scene that is so many px wide."""
+
+    wide: float
+
+    @property
+    def each(self) -> float:
+        """How wide a bank is."""
+        return (self.wide - LEFT - 4) / BANKS
+
+    def x(self, bank: int) -> float:
+        return LEFT + bank * self.each
+
+
+def banks_scene(
+    requests: Requests, lanes: Lanes, chosen: int | None = None, wide: float = WIDE
+) -> Scene:
+    """Who is served in which wavefront of a request, its lanes that go together after each other.
+
+    Boxes beyond the wavefronts that the words need, were they spread over the banks, are filled as
+    heat is; the lane that is `chosen` stands out. Idle lanes come last. The scene is `wide` px.
+    """
+    columns = _Columns(wide)
+    shapes = [*_heads(columns)]
+    number, y = 0, HEAD
+    for first, rows in groupby(wavefronts_of(lanes), key=lambda row: row.first):
+        these = [*rows]
+        last = these[0].last
+        if last - first + 1 < len(lanes.addresses):
+            shapes.append(Words(f"lanes {first}–{last}", LEFT, y + LINE - 2, "muted", "start"))
+            y += LINE + 3
+        for row in these:
+            number += 1
+            drawn, high = _row(requests, lanes, row, number, y, chosen, columns)
+            shapes += drawn
+            y += high + APART
+    idle = [lane for lane, address in enumerate(lanes.addresses) if address is None]
+    if idle:
+        shapes += _idle(idle, y)
+        y += LINE + 6
+    return Scene(wide, y + 1, tuple(shapes), scrolls=True)
+
+
+def covered_banks() -> Scene:
+    """The banks alone, and "?" for who asks them."""
+    columns = _Columns(WIDE)
+    box = Rect(LEFT, HEAD, BANKS * columns.each, 2 * LINE, "idle")
+    mark = Words("?", columns.x(BANKS // 2), HEAD + LINE + 4)
+    return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(columns), box, mark))
+
+
+def _heads(columns: _Columns) -> Iterator[Shape]:
+    yield Words("bank", 0, HEAD - 6, "muted", "start")
+    for bank in MARKED:
+        yield Words(str(bank), columns.x(bank) + columns.each / 2, HEAD - 6, "muted")
+
+
+def _row(
+    requests: Requests,
+    lanes: Lanes,
+    row: Wavefront,
+    number: int,
+    y: float,
+    chosen: int | None,
+    columns: _Columns,
+) -> tuple[list[Shape], float]:
+    """The boxes of a wavefront, and how high they are: two lines where a label needs these."""
+    boxes = [*_boxes(row)]
+    x, each = columns.x, columns.each
+    ends = [x(start) for start, _, _ in boxes[1:]] + [columns.wide]
+    labels = [
+        _label(those, count * each, end - x(start + count) - 4)
+        for (start, count, those), end in zip(boxes, ends, strict=True)
+    ]
+    high = LINE * max(map(len, labels), default=1) + 3
+    grid = [((x(bank), y), (x(bank), y + high)) for bank in range(BANKS + 1)]
+    shapes: list[Shape] = [
+        path("grid", *grid, *(((LEFT, at), (x(BANKS), at)) for at in (y, y + high))),
+        Words(str(number), LEFT - 8, y + high / 2 + 4, "strong", "end"),
+    ]
+    for (start, count, those), label in zip(boxes, labels, strict=True):
+        role = "chosen" if chosen in those else "served" if row.needed else "beyond"
+        left, wide = x(start), count * each
+        drawn: list[Shape] = [Rect(left + 0.5, y + 0.5, wide - 1, high - 1, role)]
+        top = y + (high - LINE * len(label)) / 2 - 3
+        inside = all(width_of(line) <= wide + AIR for line in label)
+        spot, anchor = (left + wide / 2, "middle") if inside else (left + wide + 3, "start")
+        drawn += [
+            Words(line, spot, top + LINE * (k + 1), "words" if inside else "on", anchor)
+            for k, line in enumerate(label)
+        ]
+        shapes += standing(_stands(requests, lanes, number, (start, count, those)), drawn)
+    return shapes, high
+
+
+Box = tuple[int, int, tuple[int, ...]]
+"""Neighbouring banks that serve the same lanes: the first, how many, and the lanes."""
+
+
+def _boxes(row: Wavefront) -> Iterator[Box]:
+    banks = sorted(row.banks)
+    start = 0
+    for end in range(1, len(banks) + 1):
+        first, bank = banks[start], banks[end] if end < len(banks) else -1
+        if bank != first + end - start or row.banks[bank] != row.banks[first]:
+            yield first, end - start, row.banks[first]
+            start = end
+
+
+def _label(lanes: Sequence[int], box: float, beside: float) -> tuple[str, ...]:
+    """The lanes of a box in as many words as there is room for, in it or `beside` it, up to the
+    next; else in two lines of one letter; none where that has no room, either."""
+    every, count = " ".join(map(str, lanes)), f"×{len(lanes)}"
+    few = f"{lanes[0]} {lanes[1]} +{len(lanes) - 2}" if len(lanes) > 2 else every
+    forms = (every, runs_text(lanes), few, *([count] if len(lanes) > 1 else []))
+    line = longest(forms[:2], box) or longest(forms, max(box, beside))
+    if line:
+        return (line,)
+    letters = every if len(lanes) == 1 else count
+    return tuple(letters) if len(letters) == 2 else ()
+
+
+def runs_text(numbers: Sequence[int]) -> str:
+    """Numbers that grow, those that follow each other as a span.
+
+    >>> runs_text((0, 1, 2, 3, 8, 10, 11))
+    '0–3 8 10 11'
+    """
+    said: list[str] = []
+    for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        said += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
+    return " ".join(said)
+
+
+def _stands(requests: Requests, lanes: Lanes, wavefront: int, box: Box) -> Stands:
+    start, count, those = box
+    banks = f"bank {start}" if count == 1 else f"banks {start}–{start + count - 1}"
+    who = f"lane {those[0]}" if len(those) == 1 else f"lanes {runs_text(those)}"
+    address = lanes.addresses[those[0]]
+    one = len({lanes.addresses[lane] for lane in those}) == 1
+    where = f", byte {address:,} of {requests.buffer}" if one else f" of {requests.buffer}"
+    return Stands(
+        requests.buffer,
+        block=lanes.block,
+        thread=lanes.threads[those[0]] if len(those) == 1 else None,
+        title=f"wavefront {wavefront}: {banks}: {who}{where}",
+        lanes=those,
+    )
+
+
+def _idle(lanes: Sequence[int], y: float) -> Iterator[Shape]:
+    said = f"idle: {runs_text(lanes)}"
+    yield Rect(LEFT, y + 1, min(width_of(said) + 8, WIDE - LEFT), LINE + 3, "idle")
+    yield Words(said, LEFT + 4, y + LINE, "muted", "start")

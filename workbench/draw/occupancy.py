@@ -1,0 +1,164 @@
+"""The picture of occupancy: a multiprocessor as four bars of blocks, and the waves of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from workbench.diag import count_text, size_text
+from workbench.draw.picture import Picture
+from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, longest, standing
+from workbench.insight import Limit, Occupancy, Table
+
+WIDE = 332.0  # px of a strip, which fits a phone
+LINE, BAR, APART = 15.0, 16.0, 8.0  # px: words over a bar, the bar, and what is between bars
+CELL, NUMBERS = 12.0, 26.0  # px: the height of a multiprocessor in a wave; of the wave's number
+NAMES = {"blocks": "block slots", "bytes of shared memory": "shared memory"}
+LAUNCH = "blocks of the launch"
+NONE = "How many blocks a multiprocessor holds is not known of this GPU."
+LEGEND = (
+    "Each bar is all that a multiprocessor has of one thing, each box what a block takes of it: "
+    "filled of those that are there, hollow of those that have room besides."
+)
+
+
+def occupancy_picture(found: Sequence[Occupancy | None]) -> Picture:
+    """A strip for each kernel: what its blocks take of a multiprocessor, and in which waves.
+
+    Before a compiler has told registers, a block takes at least what is drawn of them, and at most
+    what is dotted.
+    """
+    known = [one for one in found if one is not None]
+    if not known:
+        return Picture((), NONE, Table(("kernel",), ()), "modelled")
+    strips = tuple(_strip(one, named=len(known) > 1) for one in known)
+    tight = min(known, key=lambda one: one.fraction)
+    rows = tuple((one.kernel, *row) for one in known for row in one.table.rows)
+    table = Table(("kernel", *known[0].table.columns), rows)
+    full = "\n".join([*(one.caption for one in known), LEGEND])
+    return Picture(strips, _caption(tight), table, "modelled", full=full)
+
+
+def covered_occupancy() -> Scene:
+    """The bars alone, and "?" for what blocks take of them."""
+    shapes: list[Shape] = []
+    for k, name in enumerate(("warps", "block slots", "shared memory", "registers")):
+        y = k * (LINE + BAR + APART)
+        shapes += [
+            Words(name, 1, y + LINE - 4, "words", "start"),
+            Rect(1, y + LINE, WIDE - 2, BAR, "idle"),
+            Words("?", WIDE / 2, y + LINE + BAR - 4),
+        ]
+    return Scene(WIDE, 4 * (LINE + BAR + APART), tuple(shapes))
+
+
+def _caption(one: Occupancy) -> str:
+    low, high = (f"{part:.0%}" for part in one.fraction)
+    full = low if low == high else f"{low} to {high}"
+    why = (
+        f"limited by {NAMES.get(one.limited_by, one.limited_by)}"
+        if one.limited_by
+        else ("registers decide")
+    )
+    return f"{full} of a multiprocessor's warps are there: {why}."
+
+
+def _strip(one: Occupancy, named: bool) -> Scene:
+    shapes: list[Shape] = []
+    y = 0.0
+    if named:
+        shapes.append(Words(one.kernel, 1, LINE - 3, "name", "start"))
+        y += LINE + 3
+    for limit in one.limits:
+        shapes += _bar(one, limit, y)
+        y += LINE + BAR + APART
+    if one.waves[0]:
+        for shape, bottom in _waves(one, y):
+            shapes.append(shape)
+            y = max(y, bottom)
+    return Scene(WIDE, y + 2, tuple(shapes))
+
+
+def residents(one: Occupancy) -> int:
+    """How many blocks the fullest multiprocessor surely holds at once."""
+    return min(one.room[0], ceil(one.blocks_per_sm[0]))
+
+
+def _bar(one: Occupancy, limit: Limit, y: float) -> Iterator[Shape]:
+    """What blocks take of one resource: of those that are there, and of those that have room."""
+    limiting = one.limited_by == limit.resource
+    name = NAMES.get(limit.resource, limit.resource)
+    yield Words(
+        f"{name}: the limit" if limiting else name,
+        1,
+        y + LINE - 4,
+        "strong" if limiting else "words",
+        "start",
+    )
+    low, high = sorted(limit.needed)
+    yield Words(_needed(limit, low, high), WIDE - 1, y + LINE - 4, "muted", "end")
+    y += LINE
+    wide, there = (WIDE - 2) * low / limit.available, residents(one)
+    shapes: list[Shape] = [Rect(1, y, WIDE - 2, BAR, "room")]
+    if high != low:
+        end = min((WIDE - 2) * high / limit.available * there, WIDE - 2)
+        shapes.append(Rect(1, y, end, BAR, "idle"))
+    for k in range(max(limit.blocks) if high == low else there):
+        role = "used" if k < there else "unused"
+        if k < there or wide >= 2:
+            shapes.append(Rect(1 + k * wide, y + 1, max(wide - 0.5, 0.5), BAR - 2, role))
+    title = f"{name}: room for {_span(limit.blocks)} blocks, {there} are there"
+    yield from standing(Stands(title=title), shapes)
+
+
+def _needed(limit: Limit, low: int, high: int) -> str:
+    told = size_text if "bytes" in limit.resource else "{:,}".format
+    needed = told(low) if low == high else f"{told(low)} to {told(high)}"
+    return longest(
+        (
+            f"a block takes {needed} of {told(limit.available)}",
+            f"{needed} of {told(limit.available)}",
+        ),
+        WIDE - 130,
+        "muted",
+    )
+
+
+def _span(span: tuple[int, int]) -> str:
+    low, high = sorted(span)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _waves(one: Occupancy, y: float) -> Iterator[tuple[Shape, float]]:
+    """The first wave and the last: a box a multiprocessor, filled as far as it has blocks."""
+    count, room = one.multiprocessors, one.room[0]
+    low, high = (max(ceil(round(n, 9)), 1) for n in one.waves)
+    waves = count_text(low, "wave") if low == high else f"{low:,} to {high:,} waves, by registers"
+    head = f"{one.blocks:,} blocks on {count} multiprocessors: {waves}"
+    role = "strong" if one.limited_by == LAUNCH else "words"
+    yield Words(head, 1, y + LINE - 4, role, "start"), y + LINE
+    y += LINE
+    for wave in sorted({0, (high if low == high else 1) - 1}):
+        left = one.blocks - wave * count * room
+        yield from ((shape, y + CELL + 4) for shape in _wave(count, room, wave, left, y))
+        y += CELL + 4
+
+
+def _wave(count: int, room: int, wave: int, left: int, y: float) -> Iterator[Shape]:
+    """The multiprocessors of a wave in which so many blocks are `left`, with those that they take.
+
+    Blocks are handed out in turn, one each.
+    """
+    wide = (WIDE - NUMBERS - 1) / count
+    placed = min(left, count * room)
+    shapes: list[Shape] = [Words(f"{wave + 1:,}", NUMBERS - 4, y + CELL - 2, "muted", "end")]
+    for number in range(count):
+        blocks = placed // count + (number < placed % count)
+        high = CELL * min(blocks / room, 1)
+        x = NUMBERS + number * wide
+        if blocks:
+            shapes.append(Rect(x, y + CELL - high, wide, high, "used"))
+        shapes.append(Rect(x, y, wide, CELL, "grid"))
+    busy = min(placed, count)
+    title = f"wave {wave + 1}: {busy} of {count} multiprocessors work"
+    yield from standing(Stands(title=title), shapes)

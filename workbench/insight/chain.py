@@ -1,0 +1,134 @@
+"""chain: the clocks that one warp takes where nobody else is there: what it waits for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.check.kernels import extent_of
+from workbench.insight.compiled import Compiled, compiled, operations
+from workbench.ir import (
+    Barrier,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    CommitGroup,
+    Expr,
+    For,
+    IfThenElse,
+    Kernel,
+    Node,
+    Ramp,
+    Stmt,
+    Var,
+    WaitGroup,
+    children,
+    free_vars,
+    stmts_of,
+    walk,
+)
+
+BARRIER = 20  # clocks from where the last thread comes to where the first goes on
+TURNS = 4  # of a loop that are followed; each after these takes as long as the last of them
+
+
+def chain(kernel: Kernel, latencies: Mapping[Node, float]) -> float:
+    """The clocks of one warp of `kernel` alone; `latencies` are those of its loads from memory.
+
+    It issues an instruction a clock, in order. A load is on its way until its value is used, or
+    until threads wait where the value is stored; those of turns that are unrolled go together.
+    """
+    run = _Run(latencies, compiled(kernel))
+    run.visit(kernel.body, 1)
+    return max(run.now, run.stored)
+
+
+@dataclass
+class _Run:
+    """A warp on its way: `now` in clocks, and when what it waits for will be there."""
+
+    latencies: Mapping[Node, float]
+    made: Compiled
+    again: frozenset[Var] = frozenset()  # counted by loops around that are past their first turn
+    now: float = 0.0
+    stored: float = 0.0  # when all that was stored to memory is there
+    held: dict[Buffer, float] = field(default_factory=dict)  # when registers have their values
+    copies: list[float] = field(default_factory=list)  # when groups of copies are there
+    begun: float = 0.0  # when the copies that are in no group yet are there
+
+    def visit(self, stmt: Stmt, times: int) -> None:
+        """Run `stmt`, of which so many unrolled turns go together."""
+        match stmt:
+            case For():
+                self._loop(stmt, times)
+            case BufferStore():
+                self._store(stmt, times)
+            case IfThenElse():
+                self._wait_for(stmt.condition)
+                self.now += max((self.latencies.get(n, 0) for n in walk(stmt.condition)), default=0)
+                for branch in (child for child in children(stmt) if isinstance(child, Stmt)):
+                    self.visit(branch, times)
+            case Barrier():
+                self.now = max(self.now, self.stored) + BARRIER
+            case CommitGroup():
+                self.copies.append(self.begun)
+                self.begun = 0.0
+            case WaitGroup():
+                done = self.copies[: len(self.copies) - stmt.count]
+                self.now = max([self.now, *done])
+                del self.copies[: len(done)]
+            case _:
+                for part in stmts_of(stmt):
+                    if part is not stmt:
+                        self.visit(part, times)
+
+    def _loop(self, loop: For, times: int) -> None:
+        extent, var = extent_of(loop), loop.loop_var
+        together, waits = self.made.together[var], var in self.made.waiting
+        turns, around = -(-extent // together), self.again
+        if turns == 1:
+            self.visit(loop.body, times * together)
+            return
+        ends = [self.now]
+        for _ in range(min(turns, TURNS)):
+            self.visit(loop.body, times * together)
+            if not waits:
+                self.now = max(self.now, self.stored)
+                self.again = around | {var}
+            ends.append(self.now)
+        self.again = around
+        if turns > TURNS:
+            self._later((turns - TURNS) * (ends[-1] - ends[-2]))
+
+    def _later(self, clocks: float) -> None:
+        self.now, self.stored, self.begun = (
+            at + clocks for at in (self.now, self.stored, self.begun)
+        )
+        self.held = {buffer: at + clocks for buffer, at in self.held.items()}
+        self.copies = [at + clocks for at in self.copies]
+
+    def _wait_for(self, expr: Expr) -> None:
+        """Wait until the registers that `expr` reads have their values."""
+        used = [n.buffer for n in walk(expr) if isinstance(n, BufferLoad)]
+        self.now = max([self.now, *(self.held.get(buffer, 0.0) for buffer in used)])
+
+    def _store(self, store: BufferStore, times: int) -> None:
+        self._wait_for(store.value)
+        (index,) = store.indices
+        lanes = index.lanes if isinstance(index, Ramp) else 1
+        loads = [self.latencies[n] for n in walk(store.value) if self._anew(n)]
+        in_memory = store.buffer.scope != "local"
+        self.now += times * (operations(store.value) * lanes + len(loads) + in_memory)
+        there = self.now + max(loads, default=0.0)
+        if store.is_async:
+            self.begun = max(self.begun, there)
+        elif in_memory:
+            self.stored = max(self.stored, there)
+        else:
+            self.held[store.buffer] = max(self.held.get(store.buffer, 0.0), there)
+
+    def _anew(self, node: Node) -> bool:
+        """Whether it loads from memory, and not what was loaded in an earlier turn."""
+        if node not in self.latencies:
+            return False
+        return not self.again or not self.again.isdisjoint(free_vars(node))

@@ -1,0 +1,166 @@
+"""demands: what each statement of a kernel asks of each resource of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from workbench import script
+from workbench.access.accesses import by_buffer
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.cells import executions, touched_by
+from workbench.insight.compiled import compiled, operations
+from workbench.insight.kinds import UnknownError, kinds_of_requests
+from workbench.insight.sectors import SECTOR, sectors
+from workbench.insight.spread import width
+from workbench.insight.warps import IDLE, distinct, lane_bytes, text_of
+from workbench.insight.wavefronts import WARP, wavefronts
+from workbench.ir import Buffer, BufferLoad, Kernel, const, dtypes, once
+
+LINE = 128  # bytes that the L1 cache finds, or shared memory serves, in a turn
+
+Resource: TypeAlias = Literal["issue", "arithmetic", "L1", "shared", "L2"]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """How much a load or store of a kernel asks of a resource, over the whole launch.
+
+    `amount` counts instructions of warps ("issue", "arithmetic"), turns of a multiprocessor's
+    memory ("L1", "shared"), or bytes ("L2"), and `least` how much would do: where the lanes of each
+    request lay side by side and in banks of their own, or each byte were moved once. What is
+    computed for a store counts as the store's.
+    """
+
+    resource: Resource
+    access: Access
+    amount: float
+    least: float
+
+
+class UncountedError(Exception):
+    """What a kernel asks of memory is not known; the text says of which access, and why."""
+
+
+@once
+def demands(kernel: Kernel) -> tuple[Demand, ...]:
+    """What the statements of `kernel` ask for, each in order.
+
+    Requests are those of the kernel as it is `compiled`; a multiply and the add of it are one
+    instruction. The L1 cache is taken to hold what a block has loaded. Raises UncountedError where
+    data say what is touched, or there is too much to look at, and Fail where sizes say it.
+    """
+    made = compiled(kernel)
+    found: list[Demand] = []
+    loaded: dict[Access, float] = {}
+    every = accesses(kernel)
+    of_memory = [a for a in every if a.buffer.scope in ("global", "shared")]
+    stored = {access.buffer for access in of_memory if access.writes}
+    kept = [a for a in of_memory if a.buffer.scope == "shared" or a.buffer not in stored]
+    shares = made.shares(access for access in kept if not access.writes)
+    for access in every:
+        if access.buffer.scope in ("global", "shared"):
+            share = shares.get(access, 1.0)
+            found += _of_memory(kernel, access, made.issued(access), share, loaded)
+        if access.writes:
+            found += _of_arithmetic(kernel, access)
+    return (*found, *_from_l2(kernel, loaded))
+
+
+def statement_of(access: Access) -> str:
+    """The statement that an access is made by, as it stands in the kernel."""
+    if access.store is None:
+        return f"if {text_of(access)}"
+    store = access.store
+    cell = script.expr_text(BufferLoad(store.buffer, store.indices))
+    return f"{cell} = {script.expr_text(store.value)}"
+
+
+def _of_memory(
+    kernel: Kernel, access: Access, issued: Access, share: float, loaded: dict[Access, float]
+) -> Iterator[Demand]:
+    """The requests of an access, as it is `issued`, in that `share` of its turns.
+
+    In `loaded` go the bytes of all sectors that a load asks for.
+    """
+    try:
+        table, times = kinds_of_requests(kernel, issued)
+    except UnknownError:
+        raise UncountedError(text_of(access)) from None
+    times = times * share
+    each, scope = lane_bytes(issued), access.buffer.scope
+    requests = float(times.sum())
+    yield Demand("issue", access, requests, requests)
+    needed = distinct(table) * each
+    least = float((-(-needed // LINE) * times).sum())
+    if scope == "shared":
+        turns = wavefronts(table, each, writes=access.writes)[0]
+        yield Demand("shared", access, float((turns * times).sum()), least)
+        return
+    yield Demand("L1", access, float((_lines(table, each) * times).sum()), least)
+    asked = float((sectors(table, each) * times).sum()) * SECTOR
+    if access.writes:
+        yield Demand("L2", access, asked, float((-(-needed // SECTOR) * times).sum()) * SECTOR)
+    else:
+        loaded[access] = asked
+
+
+def _lines(table: Any, bytes_each: int) -> Any:
+    """How many lines each request touches, if its first byte is near the start of one."""
+    first = np.where(table == IDLE, IDLE, table // LINE)
+    last = np.where(table == IDLE, IDLE, (table + bytes_each - 1) // LINE)
+    return distinct(np.concatenate([first, last], axis=1))
+
+
+def _of_arithmetic(kernel: Kernel, access: Access) -> Iterator[Demand]:
+    """What is computed for a store."""
+    assert access.store is not None
+    each = operations(access.store.value)
+    if each:
+        amount = float(each * width(access) * _warps(kernel, access))
+        yield Demand("issue", access, amount, amount)
+        yield Demand("arithmetic", access, amount, each * executions(access) / WARP)
+
+
+def _warps(kernel: Kernel, access: Access) -> int:
+    """How often warps run the statement of a store; where data decide, as if it always ran."""
+    turns = prod(loop.extent for loop in access.loops if loop.role in ("serial", "virtual"))
+    every = prod(kernel.grid) * -(-prod(kernel.block) // WARP) * turns
+    if not access.guards:
+        return every
+    try:
+        _, times = kinds_of_requests(kernel, replace(access, indices=(const(0, "int32"),)))
+    except UnknownError:
+        return every
+    return int(times.sum())
+
+
+def _from_l2(kernel: Kernel, loaded: dict[Access, float]) -> Iterator[Demand]:
+    """What loads bring from L2: what a block in the middle touches, once for each block."""
+    blocks = prod(kernel.grid)
+    for buffer, found in by_buffer(loaded).items():
+        own = [_sectors_of_block(access) for access in found]
+        asked = sum(loaded[access] for access in found)
+        together = np.unique(np.concatenate(own)) if len(own) > 1 else own[0]
+        whole = min(asked, float(len(together) * SECTOR * blocks))
+        least = min(whole, float(bytes_of(buffer)))
+        for access in found:
+            part = loaded[access] / asked
+            yield Demand("L2", access, whole * part, least * part)
+
+
+def _sectors_of_block(access: Access) -> Any:
+    """The sectors that a block in the middle of the grid touches; all in between, if too many."""
+    middle = {loop.var: loop.extent // 2 for loop in access.loops if loop.role == "block"}
+    ((_, (cells,)),) = touched_by(access, middle).parts
+    size = dtypes.itemsize(access.buffer.type)
+    return np.unique(cells * size // SECTOR)
+
+
+def bytes_of(buffer: Buffer) -> int:
+    """The bytes of a buffer of known size."""
+    return prod(buffer.shape) * dtypes.itemsize(buffer.type)

@@ -1,0 +1,235 @@
+"""launched: what one launch of a kernel takes of each resource of a GPU, in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Literal, NamedTuple, TypeAlias
+
+from workbench.diag import count_text
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.chain import chain
+from workbench.insight.coalescing import SECTOR
+from workbench.insight.compiled import compiled
+from workbench.insight.demands import Demand, bytes_of, demands, statement_of
+from workbench.insight.occupancy import Occupancy, occupancy
+from workbench.insight.wavefronts import WARP
+from workbench.ir import Kernel, Node
+from workbench.lower.keep_values import keep_values
+from workbench.target import Target
+
+Resource: TypeAlias = Literal[
+    "launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency"
+]
+L2_PORT = 64  # bytes a clock that a multiprocessor has from L2 at most (NVIDIA A100 whitepaper)
+UNHIDDEN = 0.2  # of the time of what is not the longest, that is not behind it
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one statement, as it stands in the kernel, has of a term, and for which buffer."""
+
+    statement: str
+    buffer: str
+    us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """How long, in microseconds, one resource is busy with all that is asked of it.
+
+    `parts` are sorted, the longest first; there are none where no statement makes the difference.
+    """
+
+    resource: Resource
+    us: float
+    words: str
+    parts: tuple[Part, ...] = ()
+
+
+class Rates(NamedTuple):
+    """What a target does at most in a second (`sms` and the bytes of `cache`: at all)."""
+
+    sms: int
+    clock: float
+    schedulers: float  # instructions of warps that a multiprocessor issues in a clock
+    operations: float  # and those of them that compute
+    l2: float
+    device: float
+    cache: int
+    launch: float  # seconds of a launch, and of each block
+    block: float
+    shared_wait: float  # clocks to a value in shared memory, in L1, in L2, and beyond
+    l1_wait: float
+    l2_wait: float
+    device_wait: float
+
+
+def rates_of(target: Target) -> Rates | None:
+    """The rates of `target`; None where one of them is not known."""
+    sms, clock, peak = target.sm_count, target.clock_hz, target.peak_flops
+    if not sms or not clock or not peak:
+        return None
+    found = (
+        target.registers_parts,
+        peak / (2 * WARP * clock * sms),
+        target.l2_bandwidth,
+        target.bandwidth,
+        target.l2_bytes,
+        target.launch_seconds,
+        target.block_seconds,
+        target.shared_latency,
+        target.l1_latency,
+        target.l2_latency,
+        target.device_latency,
+    )
+    known = [rate for rate in found if rate is not None]
+    return Rates(sms, clock, *known) if len(known) == len(found) else None  # type: ignore[arg-type]
+
+
+def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) -> Launch:
+    """A launch of `kernel`; where `registers` of a thread are not known, they are estimated.
+
+    Raises UncountedError where data say what is touched, and Fail where sizes do.
+    """
+    kept = keep_values(kernel)
+    needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
+    full = occupancy(kept, target, registers or needed)
+    assert full is not None  # of a target whose rates are known
+    return Launch(kept, rates, full, demands(kept))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel on a target: its kernel as text has it, and what it asks for.
+
+    `even` takes its blocks to be shared out evenly, `waits` leaves so much of what a warp waits for
+    by itself, `starts` so much of its blocks to start.
+    """
+
+    kernel: Kernel
+    rates: Rates
+    occupancy: Occupancy
+    asked: tuple[Demand, ...]
+    even: bool = False
+    waits: float = 1.0
+    starts: float = 1.0
+
+    @cached_property
+    def blocks(self) -> int:
+        return prod(self.kernel.grid)
+
+    @cached_property
+    def bytes(self) -> int:
+        """Of all arrays in global memory."""
+        return sum(
+            map(bytes_of, {a.buffer for a in accesses(self.kernel) if a.buffer.scope == "global"})
+        )
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """What each resource has to do."""
+        on = f"on each of {min(self.blocks, self.rates.sms)} multiprocessors"
+        schedulers, operations = self.rates.schedulers, self.rates.operations
+        return (
+            self._launch(),
+            self._of_sm("issue", schedulers, f"instructions of warps, {{}} a clock {on}"),
+            self._of_sm("arithmetic", operations, f"operations of warps, {{}} a clock {on}"),
+            self._of_sm("L1", 1, f"turns of the L1 cache, {{}} a clock {on}"),
+            self._of_sm("shared", 1, f"turns of shared memory, {{}} a clock {on}"),
+            self._l2(),
+            self._device(),
+            self._latency(),
+        )
+
+    @property
+    def us(self) -> float:
+        """The time of the launch: the longest term, and what of the others is not behind it."""
+        each = sorted((term.us for term in self.terms), reverse=True)
+        return self.rates.launch * 1e6 + each[0] + UNHIDDEN * sum(each[1:])
+
+    def _launch(self) -> Term:
+        us = (self.rates.launch + self.starts * self.blocks * self.rates.block) * 1e6
+        return Term("launch", us, f"{count_text(self.blocks, 'block')} start in {us_text(us)}")
+
+    def _of_sm(self, resource: Resource, each_clock: float, words: str) -> Term:
+        """A part of each multiprocessor, which the one with the most blocks needs longest."""
+        sms = self.rates.sms
+        busiest = 1 / sms if self.even else -(-self.blocks // sms) / self.blocks
+        us = 1e6 * busiest / each_clock / self.rates.clock
+        return self._shared_out(resource, us, words.format(f"{each_clock:.3g}"))
+
+    def _l2(self) -> Term:
+        rates = self.rates
+        speed = min(rates.l2, min(self.blocks, rates.sms) * L2_PORT * rates.clock)
+        words = f"bytes to and from L2 at {speed / 1e12:.3g} TB/s"
+        return self._shared_out("L2", 1e6 / speed, words)
+
+    def _shared_out(self, resource: Resource, us: float, words: str) -> Term:
+        """The term of a resource that takes so many `us` for each of what is asked of it."""
+        mine = [demand for demand in self.asked if demand.resource == resource]
+        parts = _parts((d.access, d.amount * us) for d in mine)
+        amount = sum(d.amount for d in mine)
+        return Term(resource, amount * us, f"{short(amount)} {words}", parts)
+
+    def _device(self) -> Term:
+        if self.bytes <= self.rates.cache:
+            return Term("device", 0.0, f"all {short(self.bytes)} bytes stay in L2 from run to run")
+        speed = self.rates.device
+        words = f"{short(self.bytes)} bytes, each once, at {speed / 1e12:.3g} TB/s"
+        return Term("device", self.bytes / speed * 1e6, words)
+
+    def _latency(self) -> Term:
+        """What a warp waits for by itself, as often as blocks come one after the other."""
+        rates = self.rates
+        alone = chain(self.kernel, self._latencies())
+        room = max(self.occupancy.room[1], 1)
+        waves = -(-self.blocks // (room * rates.sms))
+        us = self.waits * waves * alone / rates.clock * 1e6
+        full = f"{self.occupancy.fraction[1]:.0%} of the warps that there is room for"
+        times = f", {waves} times one after the other" if waves > 1 else ""
+        words = f"a warp alone takes {us_text(us / waves)}{times}; there are {full}"
+        return Term("latency", us, words)
+
+    def _latencies(self) -> dict[Node, float]:
+        """The clocks from each load of memory to its value, on average."""
+        rates, found = self.rates, dict[Node, float]()
+        far = rates.device_wait if self.bytes > rates.cache else rates.l2_wait
+        amounts: dict[tuple[Access, str], float] = {}
+        for demand in self.asked:
+            key = demand.access, demand.resource
+            amounts[key] = amounts.get(key, 0.0) + demand.amount
+        loads = (demand.access for demand in self.asked if not demand.access.writes)
+        for load in dict.fromkeys(loads):
+            requests = max(amounts[load, "issue"], 1.0)
+            if load.buffer.scope == "shared":
+                turns, wait = amounts[load, "shared"], rates.shared_wait
+            else:
+                missed = min(1.0, amounts.get((load, "L2"), 0.0) / SECTOR / requests)
+                turns, wait = amounts[load, "L1"], rates.l1_wait + missed * (far - rates.l1_wait)
+            found[load.node] = wait + max(turns / requests - 1, 0.0)
+        return found
+
+
+def _parts(shares: Iterable[tuple[Access, float]]) -> tuple[Part, ...]:
+    """What each statement has for each buffer, the longest first."""
+    total: dict[tuple[str, str], float] = {}
+    for access, us in shares:
+        key = statement_of(access), access.buffer.name
+        total[key] = total.get(key, 0.0) + us
+    parts = [Part(statement, buffer, us) for (statement, buffer), us in total.items()]
+    return tuple(sorted(parts, key=lambda part: -part.us))
+
+
+def us_text(us: float) -> str:
+    return f"{us:.3g} µs" if us < 1000 else f"{us:,.0f} µs"
+
+
+def short(number: float) -> str:
+    """A large number in short: "25.2 M"."""
+    for size, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= size:
+            return f"{number / size:.3g}{name}"
+    return f"{number:.3g}"

@@ -1,0 +1,75 @@
+"""modelled: how long kernels take on a GPU by what they ask of it, and what takes longest there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.diag import Fail
+from workbench.insight.demands import UncountedError
+from workbench.insight.launched import Term, launch, rates_of, us_text
+from workbench.insight.page import Kind, Table
+from workbench.ir import Kernel
+from workbench.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """The time of kernels that run one after the other, and what it is made of.
+
+    `us` is in microseconds, None where it is not known; then `caption` says why. `terms` are
+    sorted, the longest first, whose resource is the `bottleneck`. Resources work side by side, so
+    that terms do not add up to `us`.
+    """
+
+    target: str
+    us: float | None
+    terms: tuple[Term, ...]
+    bottleneck: str
+    caption: str
+    table: Table
+    kind: Kind = "modelled"
+
+
+def modelled(
+    kernels: Sequence[Kernel], target: Target, *, registers: int | None = None
+) -> Modelled:
+    """How long `kernels` take on `target`, one of many runs in a row: what fits L2 is there.
+
+    `registers` are those of a thread as a compiler tells them; else they are estimated. There is
+    no time where data or sizes say what is touched, or `target` has no data sheet.
+    """
+    rates = rates_of(target)
+    if rates is None:
+        return _unknown(target, f"nobody knows how fast {target.title} is")
+    try:
+        launches = [launch(kernel, target, rates, registers) for kernel in kernels]
+    except UncountedError as error:
+        return _unknown(target, f"data say where {error} is, or there is too much to look at")
+    except Fail as fail:
+        return _unknown(target, fail.headline)
+    terms = sorted(_together(one.terms for one in launches), key=lambda term: -term.us)
+    us = sum(one.us for one in launches)
+    rows = tuple((term.resource, round(term.us, 3), term.words) for term in terms)
+    caption = f"{us_text(us)} on {target.title}, modelled: {terms[0].words}."
+    return Modelled(
+        target.name,
+        us,
+        tuple(terms),
+        terms[0].resource,
+        caption,
+        Table(("resource", "µs", "why"), rows),
+    )
+
+
+def _unknown(target: Target, why: str) -> Modelled:
+    columns = ("resource", "µs", "why")
+    return Modelled(target.name, None, (), "", f"No modelled time: {why}.", Table(columns, ()))
+
+
+def _together(runs: Iterable[Sequence[Term]]) -> Iterator[Term]:
+    """The terms of launches one after the other: the same resource once, told by the longest."""
+    for same in zip(*runs, strict=True):
+        longest = max(same, key=lambda term: term.us)
+        parts = sorted((p for term in same for p in term.parts), key=lambda part: -part.us)
+        yield replace(longest, us=sum(term.us for term in same), parts=tuple(parts))

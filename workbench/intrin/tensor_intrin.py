@@ -1,0 +1,227 @@
+"""TensorIntrin: a name, a description that says what it means, an implementation that runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from workbench import access, arith, script
+from workbench.access.boxes import inside
+from workbench.diag import Fail
+from workbench.intrin import teaching, wmma
+from workbench.ir import (
+    Block,
+    Buffer,
+    BufferRegion,
+    For,
+    PrimFunc,
+    is_text,
+    structural_equal,
+    walk,
+)
+
+NOTE = "tensor_intrin"
+"""The annotation of a block that names the intrinsic that runs it."""
+
+TEXTS = {**teaching.TEXTS, **wmma.TEXTS}
+_registered: dict[str, TensorIntrin] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorIntrin:
+    """A tensor intrinsic: `desc` is the program that it means, `impl` the one that runs for it.
+
+    Both take the same tiles, one for each parameter, in the same memories. `sch.tensorize` finds
+    `desc` in a program; lowering puts `impl` there.
+
+    >>> intrin = wb.TensorIntrin.get("dot4")
+    >>> for line in intrin.desc.script().splitlines()[3:]:
+    ...     print(line)
+        for k in range(4):
+            with T.block("dot"):
+                vk = T.axis.reduce(4, k)
+                T.reads(C[0], A[vk], B[vk])
+                T.writes(C[0])
+                C[0] = C[0] + A[vk] * B[vk]
+    """
+
+    name: str
+    desc: PrimFunc
+    impl: PrimFunc
+
+    @staticmethod
+    def register(name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> TensorIntrin:
+        """The intrinsic `name`, which `sch.tensorize` knows from now on. As TVM's.
+
+        Registered once more as it was, it is the same. Raises Fail where the two programs take
+        other parameters, where `impl` does anything else than `desc` says, proved by their terms,
+        and, without `override`, for a name that another pair has.
+
+        >>> dot4 = wb.TensorIntrin.get("dot4")
+        >>> wb.TensorIntrin.register("my_dot4", dot4.desc, dot4.impl).name
+        'my_dot4'
+        """
+        if not name or not is_text(name):
+            raise _refused(name, "that is no name", "give a name: 'dot4'")
+        known = TensorIntrin.get(name, allow_missing=True)
+        if known is not None:
+            if structural_equal(known.desc, desc) and structural_equal(known.impl, impl):
+                return known
+            if not override or name in TEXTS:
+                other = "" if name in TEXTS else ", or pass override=True"
+                raise _refused(name, "another pair has that name", f"give another name{other}")
+        made = TensorIntrin(name, desc, impl)
+        check(made)
+        _registered[name] = made
+        return made
+
+    @staticmethod
+    def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
+        """The intrinsic `name`; None for a name that there is not, with `allow_missing`.
+
+        Raises Fail for such a name else.
+
+        >>> print(wb.TensorIntrin.get("dot4").desc.params[0].shape)
+        (4,)
+        """
+        found = _registered.get(name)
+        if found is None and name in TEXTS:
+            found = _own(name)
+        if found is None and not allow_missing:
+            raise Fail(
+                f"Can't find the tensor intrinsic {name!r}",
+                detail=f"there are: {', '.join(names())}",
+                hint="register it first: wb.TensorIntrin.register(name, desc, impl)",
+            )
+        return found
+
+
+def names() -> tuple[str, ...]:
+    """The names of all tensor intrinsics that there are."""
+    return tuple(dict.fromkeys((*TEXTS, *_registered)))
+
+
+@cache
+def _own(name: str) -> TensorIntrin:
+    """One of those that come with us; the tests `check` each."""
+    desc, impl = map(script.parse, TEXTS[name])
+    assert isinstance(desc, PrimFunc) and isinstance(impl, PrimFunc)
+    return TensorIntrin(name, desc, impl)
+
+
+# --- what a pair must be like --------------------------------------------------------------------
+
+
+def check(intrin: TensorIntrin) -> None:
+    """Refuse a pair that `tensorize` and lowering could not put in each other's place.
+
+    The two mean the same where all cells of the parameters end with the same terms (`access`). An
+    implementation also touches no cell that the description does not: beside a tile stand those
+    of others, whom nothing orders.
+    """
+    name, desc, impl = intrin.name, intrin.desc, intrin.impl
+    for func, what in ((desc, "description"), (impl, "implementation")):
+        if not isinstance(func, PrimFunc) or func.sizes or any(p.scalar for p in func.params):
+            raise _refused(
+                name, f"its {what} is no program of tiles", "write it with T.prim_func and numbers"
+            )
+    _check_parameters(name, desc, impl)
+    _check_description(name, desc)
+    _check_implementation(name, impl)
+    try:
+        found = access.difference(desc, impl, access.random_data(desc, 0))
+    except access.Invalid as invalid:
+        found = str(invalid)
+    if found:
+        raise _refused(
+            name,
+            "its implementation does not do what its description says",
+            "compare the two: both take the same tiles, and leave the same values in them",
+            found,
+        )
+    _check_touched(name, desc, impl)
+
+
+def _refused(name: object, why: str, hint: str, detail: str = "") -> Fail:
+    return Fail(f"Can't register {name!r}: {why}", detail=detail, hint=hint)
+
+
+def _check_parameters(name: str, desc: PrimFunc, impl: PrimFunc) -> None:
+    told = [[_told(p) for p in func.params] for func in (desc, impl)]
+    if told[0] != told[1] or not told[0]:
+        raise _refused(
+            name,
+            "its two programs take other parameters",
+            "give both the same shapes, types and scopes, in the same order",
+            f"the description takes {_listed(told[0])}; the implementation {_listed(told[1])}",
+        )
+
+
+def _told(param: Buffer) -> str:
+    sizes = " x ".join(map(str, param.shape))
+    return f"{sizes} {param.type} in {param.storage_scope}"
+
+
+def _listed(told: list[str]) -> str:
+    return ", ".join(told) or "none"
+
+
+def _check_description(name: str, desc: PrimFunc) -> None:
+    """What `match` could not find: a start of sums, memory of its own, tiles that it leaves out."""
+    blocks = [node for node in walk(desc.body) if isinstance(node, Block)]
+    if any(block.init is not None for block in blocks):
+        raise _refused(
+            name,
+            "its description has a T.init()",
+            "describe the start of a sum by an intrinsic of its own, which fills",
+        )
+    if any(block.alloc_buffers for block in blocks):
+        raise _refused(
+            name,
+            "its description allocates memory",
+            "describe what it does to its parameters; the implementation may have its own",
+        )
+    unused = [p.name for p in desc.params if not any(r.buffer is p for r in _touched(desc))]
+    if unused:
+        raise _refused(name, f"its description does not use {unused[0]}", "leave that out")
+
+
+def _check_implementation(name: str, impl: PrimFunc) -> None:
+    """What no step of a schedule has proved: it runs as one statement of one thread."""
+    for node in walk(impl.body):
+        if isinstance(node, For) and node.kind not in ("serial", "unrolled"):
+            raise _refused(
+                name,
+                f"`{node.loop_var.name}` of its implementation is {node.thread or node.kind}",
+                "write its loops with range or T.unroll; bind and vectorize are steps",
+            )
+        for own in node.alloc_buffers if isinstance(node, Block) else ():
+            if own.scope != "local":
+                raise _refused(
+                    name,
+                    f"{own.name} of its implementation is in {own.scope} memory",
+                    'allocate what it needs for itself in scope="local"',
+                )
+
+
+def _touched(func: PrimFunc) -> tuple[BufferRegion, ...]:
+    reads, writes = arith.access_regions(func.root)
+    return (*reads, *writes)
+
+
+def _check_touched(name: str, desc: PrimFunc, impl: PrimFunc) -> None:
+    says = dict(zip(impl.params, desc.params, strict=True))
+    (_, written), (reads, writes) = (arith.access_regions(f.root) for f in (desc, impl))
+    for regions, allowed in ((reads, _touched(desc)), (writes, written)):
+        for region in regions:
+            param = says.get(region.buffer)
+            if param is None or any(
+                one.buffer is param and inside(region.region, one.region, param.shape, {})
+                for one in allowed
+            ):
+                continue
+            raise _refused(
+                name,
+                f"its implementation touches more of {region.buffer.name} than its description",
+                "read and write the cells of which the description speaks",
+            )

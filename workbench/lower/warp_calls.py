@@ -1,0 +1,309 @@
+"""warp_calls: which loops of a kernel one call of a warp does, and what it needs for that.
+
+Such a loop stays in a kernel, with the note WARP_CALL, so that all passes and the emulator see
+which cells it touches; a text has a call in its place. The 32 threads of a warp make it together,
+each with its part of a tile, in the layout of the hardware, which nobody else knows: so fragments
+are touched by calls alone, all threads of a warp come there, and the call is the same for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from workbench.arith import Bounds, equal, linear
+from workbench.diag import Refusal
+from workbench.ir import (
+    WARP_CALL,
+    BinOp,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Cast,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Kernel,
+    Node,
+    Var,
+    attrs_dict,
+    children,
+    const,
+    dtypes,
+    free_vars,
+    walk,
+)
+from workbench.lower.known_bounds import known_bounds
+from workbench.target import Target
+
+WARP = 32  # threads of a warp
+TILE = 16  # rows and columns of a tile
+# CUDA C++ Programming Guide, Warp Matrix Functions: a tile begins at a multiple of 256 bits, and
+# its rows are a multiple of 16 bytes apart.
+ALIGNED, ROW_ALIGNED = 32, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of a flat buffer: it begins at the cell `offset`, and its rows are `stride` apart."""
+
+    buffer: Buffer
+    offset: Expr
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class WarpCall:
+    """A call by TVM's name: what it writes, what it reads, how tiles lie, what it fills with."""
+
+    name: str
+    orders: tuple[str, ...]
+    to: Tile
+    sources: tuple[Tile, ...]
+    value: Const | None = None
+
+
+def is_warp_call(node: Node) -> bool:
+    """Whether one call of a warp does the loop `node`."""
+    return isinstance(node, For) and any(key == WARP_CALL for key, _ in node.annotations)
+
+
+def warp_call(loop: For) -> WarpCall:
+    """The call that does `loop`, of a flat kernel. Raises Refusal for loops that no call does."""
+    loops, store = _nest(loop)
+    if isinstance(store, BufferStore) and all(one.extent.value == TILE for one in loops):  # type: ignore[attr-defined]
+        note = attrs_dict(loop.annotations)[WARP_CALL]
+        name, *orders = note if isinstance(note, tuple) else (note,)
+        found = _call(str(name), tuple(map(str, orders)), [one.loop_var for one in loops], store)
+        if found is not None:
+            return found
+    raise Refusal(
+        f"what `{loop.loop_var.name}` does is no call of a warp, of which it has a note",
+        loop,
+        hint="leave such loops to tensorize and its intrinsics, and steps out of them",
+    )
+
+
+def _nest(loop: For) -> tuple[list[For], Node]:
+    loops: list[For] = []
+    body: Node = loop
+    while isinstance(body, For) and isinstance(body.extent, Const):
+        loops.append(body)
+        body = body.body
+    return loops, body
+
+
+def _call(
+    name: str, orders: tuple[str, ...], counted: list[Var], store: BufferStore
+) -> WarpCall | None:
+    """The call, if the loops that count `counted` around `store` are what it does."""
+    row, column, *terms = counted if len(counted) > 1 else [*counted, *counted]
+    to = _tile(store, row, column)
+    match name, orders, store.value, terms:
+        case "tvm_fill_fragment", (), Const() as value, []:
+            return _made(name, orders, to, (), value)
+        case "tvm_load_matrix_sync", (_,), BufferLoad() as load, []:
+            return _made(name, orders, to, (_tile(load, row, column),))
+        case "tvm_store_matrix_sync", ("row_major",), BufferLoad() as load, []:
+            return _made(name, orders, to, (_tile(load, row, column),))
+        case "tvm_mma_sync", ("row_major", order), BinOp("+", BufferLoad() as old, added), [term]:
+            first, second = _factors(added)
+            if first is None or second is None or _tile(old, row, column) is None:
+                return None
+            ends = (term, column) if order == "row_major" else (column, term)
+            parts = (_tile(first, row, term), _tile(second, *ends))
+            return _made(name, orders, to, parts) if _alike(old, store) else None
+    return None
+
+
+def _alike(load: BufferLoad, store: BufferStore) -> bool:
+    return load.buffer is store.buffer and equal(load.indices[0], store.indices[0])
+
+
+def _factors(added: Expr) -> tuple[BufferLoad | None, BufferLoad | None]:
+    if not isinstance(added, BinOp) or added.op != "*":
+        return None, None
+    first, second = (e.value if isinstance(e, Cast) else e for e in (added.a, added.b))
+    if isinstance(first, BufferLoad) and isinstance(second, BufferLoad):
+        return first, second
+    return None, None
+
+
+def _made(
+    name: str,
+    orders: tuple[str, ...],
+    to: Tile | None,
+    sources: tuple[Tile | None, ...],
+    value: Const | None = None,
+) -> WarpCall | None:
+    parts = tuple(tile for tile in sources if tile is not None)
+    if to is None or len(parts) < len(sources):
+        return None
+    return WarpCall(name, orders, to, parts, value)
+
+
+def _tile(node: BufferLoad | BufferStore, row: Var, column: Var) -> Tile | None:
+    """The tile of which a flat access touches the cell in that row and column."""
+    line = linear(node.indices[0], [row, column])
+    if line is None or line[0].get(column) != 1 or not line[0].get(row):
+        return None
+    return Tile(node.buffer, line[1], line[0][row])
+
+
+# --- what a call needs ---------------------------------------------------------------------------
+
+
+def warp_calls(kernel: Kernel) -> Iterator[For]:
+    """The loops that calls of a warp do."""
+    return (node for node in walk(kernel.body) if is_warp_call(node))  # type: ignore[misc]
+
+
+def memory_tiles(call: WarpCall) -> Iterator[Tile]:
+    """The tiles of a call that lie in memory, not in fragments."""
+    return (tile for tile in (call.to, *call.sources) if not tile.buffer.is_fragment)
+
+
+def check_warp_calls(kernel: Kernel, target: Target) -> None:
+    """Refuse a flat kernel in which calls of a warp could not do what their loops do."""
+    _check_alone(kernel)
+    calls = {loop: warp_call(loop) for loop in warp_calls(kernel)}
+    if not calls:
+        return
+    if not target.wmma:
+        raise Refusal(
+            f"{target.title} has no calls of a warp on tiles of {TILE} x {TILE}",
+            *(dict(kernel.views)[buffer] for buffer in kernel.allocs if buffer.is_fragment),
+            hint="build it for a GPU with Tensor Cores, as target='cuda' is",
+        )
+    _check_warps(kernel)
+    known = known_bounds(kernel)
+    for loop, call in calls.items():
+        _check_tiles(kernel, loop, call, known)
+    _check_orders(kernel, list(calls.values()))
+
+
+def _check_alone(kernel: Kernel) -> None:
+    """Refuse what touches a fragment outside of calls."""
+    waiting: list[Node] = [kernel.body]
+    while waiting:
+        node = waiting.pop()
+        if is_warp_call(node):
+            continue
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.is_fragment:
+            whole = dict(kernel.views)[node.buffer]
+            raise Refusal(
+                f"{whole.name} is in {whole.storage_scope}, which only calls of a warp touch",
+                whole,
+                hint="tensorize each block that reads or writes it: sch.tensorize(block, name)",
+                detail="the threads of a warp hold its cells together, each those that the "
+                "hardware gives it",
+            )
+        waiting += children(node)
+
+
+def _check_warps(kernel: Kernel) -> None:
+    """Refuse blocks whose warps are no rows along threadIdx.x, and calls that threads part at."""
+    x = next((var for axis, var in kernel.axes if axis == "threadIdx.x"), None)
+    if kernel.block[0] != WARP or x is None:
+        raise Refusal(
+            f"a call of a warp takes {WARP} threads along threadIdx.x, and the block has "
+            f"{kernel.block[0]}",
+            *(dict(kernel.views)[b] for b in kernel.allocs if b.is_fragment),
+            hint=f"bind a loop of {WARP} to threadIdx.x, as of a copy to shared memory",
+            detail=f"a warp is {WARP} threads that follow each other, x first",
+        )
+    _check_same(kernel, kernel.body, x)
+
+
+def _check_same(kernel: Kernel, node: Node, x: Var) -> None:
+    if is_warp_call(node):
+        if x in free_vars(node):
+            raise _parted(kernel, node, "the tile of a call")
+        return
+    if not any(map(is_warp_call, walk(node))):
+        return
+    decides = (
+        (node.condition,)
+        if isinstance(node, IfThenElse)
+        else (node.min, node.extent)
+        if isinstance(node, For)
+        else ()
+    )
+    if any(x in free_vars(e) or _loads(e) for e in decides):
+        raise _parted(kernel, node, "a condition or loop around a call")
+    for below in children(node):
+        _check_same(kernel, below, x)
+
+
+def _loads(e: Expr) -> bool:
+    return any(isinstance(n, BufferLoad) for n in walk(e))
+
+
+def _parted(kernel: Kernel, node: Node, what: str) -> Refusal:
+    views = dict(kernel.views)
+    held = {n.buffer for n in walk(node) if isinstance(n, (BufferLoad, BufferStore))}
+    return Refusal(
+        f"{what} of a warp may differ among its threads: threadIdx.x or memory decides it",
+        *(views[buffer] for buffer in kernel.allocs if buffer.is_fragment and buffer in held),
+        hint="keep what is tensorized outside of the loop that is bound to threadIdx.x, and "
+        "under no condition that data decide",
+    )
+
+
+def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> None:
+    views = dict(kernel.views)
+    for tile in (call.to, *call.sources):
+        whole, size = views[tile.buffer], dtypes.itemsize(tile.buffer.type)
+        if tile.buffer.is_fragment:
+            if tile.stride == TILE and _is_multiple(tile.offset, TILE * TILE, known):
+                continue
+            raise Refusal(
+                f"{whole.name} is not made of whole fragments of {TILE} x {TILE}",
+                whole,
+                hint=f"split its axes so that the last two are {TILE} long, and let whole tiles be "
+                "read and written",
+            )
+        if (
+            _is_multiple(tile.offset, ALIGNED // size, known)
+            and tile.stride * size % ROW_ALIGNED == 0
+        ):
+            continue
+        raise Refusal(
+            f"a tile of {whole.name} is not proved to begin at a multiple of {ALIGNED} bytes, with "
+            f"rows a multiple of {ROW_ALIGNED} bytes apart",
+            whole,
+            hint=f"storage_align by {ROW_ALIGNED // size} cells at a time, and tiles at multiples "
+            f"of {ALIGNED // size}",
+            detail=f"rows are {tile.stride} cells of {size} bytes apart",
+        )
+
+
+def _is_multiple(offset: Expr, cells: int, known: Bounds) -> bool:
+    return equal(offset % cells, const(0, offset.dtype), known)
+
+
+def _check_orders(kernel: Kernel, calls: list[WarpCall]) -> None:
+    """Refuse a fragment that is loaded in one order of memory and multiplied in another."""
+    orders: dict[Buffer, set[str]] = {}
+    for call in calls:
+        if call.name == "tvm_load_matrix_sync":
+            orders.setdefault(call.to.buffer, set()).add(call.orders[0])
+        for tile, order in zip(call.sources, call.orders, strict=False):
+            if call.name == "tvm_mma_sync":
+                orders.setdefault(tile.buffer, set()).add(order)
+    for buffer, found in orders.items():
+        if len(found) > 1:
+            whole = dict(kernel.views)[buffer]
+            raise Refusal(
+                f"{whole.name} is loaded row by row and multiplied column by column, or the other "
+                "way round",
+                whole,
+                hint="take the load and the multiplication that are both …_trans, or neither",
+            )
+
+
+def tiles_in(buffer: Buffer) -> int:
+    """How many fragments a flat buffer is."""
+    return prod(buffer.shape) // (TILE * TILE)
