@@ -87,6 +87,13 @@ class Listing(str):
         return f'<div style="overflow-x: auto"><pre style="{_COLUMNS}">{escape(self)}</pre></div>'
 
 
+def numbered(built: Built) -> str:
+    """The text of the only kernel, each line with its number."""
+    (kernel,) = built.kernels
+    lines = enumerate(script.show(kernel).splitlines(), 1)
+    return "\n".join(f"{number:>4} | {line}" for number, line in lines)
+
+
 _COLUMNS = "font-family: monospace; white-space: pre; width: max-content"
 
 
@@ -128,9 +135,7 @@ class Mending:
 
     def show(self, name: str) -> Listing:
         """The kernel of that name, each line with its number."""
-        (kernel,) = self.kernel(name).kernels
-        lines = enumerate(script.show(kernel).splitlines(), 1)
-        return Listing("\n".join(f"{number:>4} | {line}" for number, line in lines))
+        return Listing(numbered(self.kernel(name)))
 
     def finding(self, name: str, mend: object = None) -> str:
         """What the emulator says of a kernel, as it is or with a `mend`; "" where all is right."""
