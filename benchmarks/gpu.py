@@ -151,19 +151,13 @@ def _outcome(row: Results) -> str:
     return f"{row['agrees']}, {row['seconds'] * 1e6:.3g} µs{speed}"
 
 
-def main(*asked: str) -> int:
-    """Run every part, or those asked for; one that fails is told and does not stop the others."""
-    warnings.simplefilter("ignore", wb.ScheduleWarning)  # wasteful steps are measured on purpose
-    out = Path(os.environ.get("OUT", "."))
-    device = wb.device()
-    results: Results = {"device": str(device), "date": date.today().isoformat(), "errors": []}
-    if not device.is_gpu:
-        print(device)
-        return 1
-    runs: list[recorded.Run] = []
+def parts_of(
+    results: Results, runs: list[recorded.Run], out: Path, device: wb.runtime.DeviceReport
+) -> dict[str, Callable[[], object]]:
+    """Every part by its name, in the order in which they run."""
     kernels: list[Built] = []
     arch = device.gpu.arch if device.gpu else ""
-    parts: dict[str, Callable[[], object]] = {
+    return {
         "card": vendor.card,
         "histories": lambda: run_histories(results, runs, kernels),
         "asynchronous copies": lambda: large_matmuls.asynchronous(kernels),
@@ -190,6 +184,19 @@ def main(*asked: str) -> int:
         "rates": rates.measure,
         "modelled": modelled.measure,
     }
+
+
+def main(*asked: str) -> int:
+    """Run every part, or those asked for; one that fails is told and does not stop the others."""
+    warnings.simplefilter("ignore", wb.ScheduleWarning)  # wasteful steps are measured on purpose
+    out = Path(os.environ.get("OUT", "."))
+    device = wb.device()
+    results: Results = {"device": str(device), "date": date.today().isoformat(), "errors": []}
+    if not device.is_gpu:
+        print(device)
+        return 1
+    runs: list[recorded.Run] = []
+    parts = parts_of(results, runs, out, device)
     seconds = results["seconds"] = {}
     for name in asked or parts:
         part = parts[name]

@@ -24,7 +24,7 @@ def test_one_is_right_and_each_other_is_wrong_in_its_own_way(four: lesson.Choosi
     assert rows["first"].found.startswith("With whole numbers as input, B[126] is ")
     assert rows["third"].found.startswith("Race on A_shared[1]: two threads of a block meet there")
     assert rows["third"].say.splitlines()[0] == "A_shared[1], block 0, in one order:"
-    assert rows["fourth"].found == "Can't write A_shared[130]: A_shared has cells 0 to 129."
+    assert rows["fourth"].found == "Can't read A[1026]: A has cells 0 to 1025."
 
 
 def test_they_differ_in_that_alone_and_none_says_which_it_is(four: lesson.Choosing):

@@ -37,7 +37,8 @@ function render({ model, el }) {
   const orders = make("div.wb-repair-orders");
   const mend = make("button", { textContent: "take it away" });
   mend.addEventListener("click", () => choose(model, null));
-  const close = openView({ model, el }, root, head.textContent, () => {}, head, code, said, orders, mend);
+  const parts = [head, code, said, orders, mend];
+  const close = openView({ model, el }, root, head.textContent, () => {}, ...parts);
 
   const draw = () => {
     const { said: words, right, lit, timelines } = model.get("seen");
