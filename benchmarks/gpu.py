@@ -30,6 +30,7 @@ from benchmarks import (
     large_matmuls,
     sanitize,
     shared_sums,
+    tensor_cores,
     vendor,
 )
 from benchmarks.histories import histories, large
@@ -155,8 +156,7 @@ def main(*asked: str) -> int:
     if not device.is_gpu:
         print(device)
         return 1
-    runs: list[recorded.Run] = []
-    kernels: list[Built] = []
+    runs, kernels = list[recorded.Run](), list[Built]()
     arch = device.gpu.arch if device.gpu else ""
     parts: dict[str, Callable[[], object]] = {
         "card": vendor.card,
@@ -168,6 +168,7 @@ def main(*asked: str) -> int:
         "idle": isolation.idle_worker,
         "shared sums": shared_sums.compare_small,
         "row sum": shared_sums.time_large,
+        "tensor cores": tensor_cores.compare,
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
         "choices": choices.compare,
