@@ -35,6 +35,7 @@ from benchmarks import (
     sanitize,
     shared_sums,
     sharing,
+    tensor_cores,
     vendor,
 )
 from benchmarks.histories import histories, large
@@ -131,6 +132,7 @@ def report(results: Results) -> str:
         "sanitizer",
         "shared sums",
         "row sum",
+        "tensor cores",
         "any size",
         "any size, time",
         "choices",
@@ -167,6 +169,7 @@ def parts_of(
         "idle": isolation.idle_worker,
         "shared sums": shared_sums.compare_small,
         "row sum": shared_sums.time_large,
+        "tensor cores": tensor_cores.compare,
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
         "choices": choices.compare,
