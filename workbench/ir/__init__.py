@@ -101,6 +101,7 @@ from workbench.ir.visit import (
     substitute_buffers,
     substitute_cells,
     walk,
+    walk_statements,
 )
 
 __all__ = [
@@ -208,4 +209,5 @@ __all__ = [
     "substitute_buffers",
     "substitute_cells",
     "walk",
+    "walk_statements",
 ]
