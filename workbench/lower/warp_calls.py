@@ -157,7 +157,9 @@ def _tile(node: BufferLoad | BufferStore, row: Var, column: Var) -> Tile | None:
 
 def warp_calls(kernel: Kernel) -> Iterator[For]:
     """The loops that calls of a warp do."""
-    return (node for node in walk_statements(kernel.body) if is_warp_call(node))  # type: ignore[misc]
+    for node in walk_statements(kernel.body):
+        if isinstance(node, For) and is_warp_call(node):
+            yield node
 
 
 def memory_tiles(call: WarpCall) -> Iterator[Tile]:

@@ -466,7 +466,7 @@ def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: as
     """
     steps = getattr(given.get("strides"), "elts", [])
     if any(_is_open(r, step) or _is_named(step) for step in steps):
-        r.row_strides[name] = r.text(steps[0])
+        r.row_strides[name] = steps[0]
         given = {key: value for key, value in given.items() if key != "strides"}
     buffer = declared(r, given, name, tree)
     if buffer.strides and any(

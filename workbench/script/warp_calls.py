@@ -61,7 +61,9 @@ def read_warp_call(r: Reader, tree: ast.stmt) -> Stmt | None:
         stored: Stmt = BufferStore(fragment, cast(fragment.dtype, value), (i, j))
         return _nest((name,), [i, j], stored)
     memory = _tile(r, args[5])
-    if r.text(args[6]) not in (r.row_strides.get(memory.name), f"{memory.name}.strides[0]"):
+    rows = r.row_strides.get(memory.name)
+    told = (f"{memory.name}.strides[0]", *([r.text(rows)] if rows is not None else []))
+    if r.text(args[6]) not in told:
         raise _unreadable(r, args[6], f"rows are as far apart as the first stride of {memory.name}")
     order = read_word(r, args[7], "an order of memory")
     loads = name == "tvm_load_matrix_sync"
