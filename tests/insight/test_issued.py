@@ -267,6 +267,19 @@ def test_a_grid_with_a_tail_is_as_quick_as_one_without():
     assert (short.requests, short.sectors) == (2**21 - 1, 2**23 - 5)
 
 
+@pytest.mark.parametrize("blocks", [2**30, 2**30 - 3])
+def test_blocks_that_nobody_asks_about_are_counted_by_remainders(blocks: int):
+    """Threads of 3 cells a block: eight blocks go round all places in a sector, six by two."""
+    text = COPY.replace("8192", str(2**32)).format(
+        cell="b * 3 + i", blocks=blocks, threads=3, turns=1, dtype="float32", guard="True"
+    )
+    load = total(kernels(text), "global", "read")
+    over = [sum((b * 3 + i) % 8 == 0 for i in (1, 2)) for b in range(8)]
+    rounds, rest = divmod(blocks, 8)
+    assert load.requests == blocks
+    assert load.sectors == blocks + rounds * sum(over) + sum(over[:rest])
+
+
 def test_threads_far_apart_and_many_blocks():
     """Each of 65536 blocks has its own number of threads awake: 1024 kinds, not 65536."""
     kernel = copy("b * 8 % 8192", blocks=2**16, threads=1024, guard="i * 64 < b")

@@ -80,11 +80,11 @@ def test_terms_are_what_is_asked_over_the_rates():
     clock = 1e6 / H200.clock_hz
     assert term(found, "L1").us == pytest.approx(2 * 2 * clock)
     assert term(found, "issue").us == pytest.approx(2 * 3 / 4 * clock)
-    assert term(found, "L2").us == pytest.approx(133 * 256 / H200.l2_bandwidth * 1e6)
+    assert term(found, "L2").us == pytest.approx(133 * 128 / H200.l2_bandwidth * 1e6)
     assert term(found, "launch").us == pytest.approx(0.5 + 133 * 0.6e-3)
     assert term(found, "device").us == 0
     # an instruction to load, the wait, an instruction to multiply and one to store
-    assert term(found, "latency").us == pytest.approx((262 + 3) * clock)
+    assert term(found, "latency").us == pytest.approx((286 + 3) * clock)
     assert found.kind == "modelled"
 
 

@@ -35,6 +35,7 @@ from workbench.insight.tiles import (
 from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
+from workbench.insight.why import Fault, Why, why
 
 __all__ = [
     "Ahead",
@@ -49,6 +50,7 @@ __all__ = [
     "Counted",
     "Counts",
     "Digit",
+    "Fault",
     "Flight",
     "Flow",
     "Group",
@@ -92,6 +94,7 @@ __all__ = [
     "Wait",
     "Wavefront",
     "Who",
+    "Why",
     "ahead",
     "axes",
     "chosen_values",
@@ -118,5 +121,6 @@ __all__ = [
     "turns",
     "wavefronts_of",
     "who",
+    "why",
     "worst_of",
 ]

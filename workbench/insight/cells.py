@@ -247,14 +247,13 @@ def _distinct(sizes: list[int], columns: list[Any]) -> tuple[Any, ...]:
     flat: Any = columns[0]
     for column, size in zip(columns[1:], sizes[1:], strict=True):
         flat = flat * size + column
-    total = prod(sizes)
-    outside = len(flat) and (int(flat.min()) < 0 or int(flat.max()) >= total)
-    if outside or total > MOST:  # outside it is still shown where it would be
+    low, end = (int(flat.min()), int(flat.max()) + 1) if len(flat) else (0, 0)
+    if end - low > MOST:
         flat = np.unique(flat)
-    else:
-        seen = np.zeros(total, dtype=bool)
-        seen[flat] = True
-        flat = np.flatnonzero(seen)
+    else:  # where it is outside it is still shown where it would be
+        seen = np.zeros(end - low, dtype=bool)
+        seen[flat - low] = True
+        flat = np.flatnonzero(seen) + low
     result = []
     for size in reversed(sizes[1:]):
         result.append(flat % size)

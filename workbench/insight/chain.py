@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.check.kernels import extent_of
-from workbench.insight.compiled import Compiled, compiled, operations
+from workbench.insight.compiled import Compiled, chosen_loads, compiled, operations
 from workbench.ir import (
     Barrier,
     Buffer,
@@ -32,13 +32,16 @@ BARRIER = 20  # clocks from where the last thread comes to where the first goes 
 TURNS = 4  # of a loop that are followed; each after these takes as long as the last of them
 
 
-def chain(kernel: Kernel, latencies: Mapping[Node, float]) -> float:
+def chain(
+    kernel: Kernel, latencies: Mapping[Node, float], shorter: Mapping[Var, int] | None = None
+) -> float:
     """The clocks of one warp of `kernel` alone; `latencies` are those of its loads from memory.
 
     It issues an instruction a clock, in order. A load is on its way until its value is used, or
-    until threads wait where the value is stored; those of turns that are unrolled go together.
+    until threads wait where the value is stored; those of turns that are unrolled go together, but
+    for those in branches.
     """
-    run = _Run(latencies, compiled(kernel))
+    run = _Run(latencies, compiled(kernel), shorter or {})
     run.visit(kernel.body, 1)
     return max(run.now, run.stored)
 
@@ -49,6 +52,8 @@ class _Run:
 
     latencies: Mapping[Node, float]
     made: Compiled
+    shorter: Mapping[Var, int]
+    inner: int = 1  # turns of the innermost loop around that are written out together
     again: frozenset[Var] = frozenset()  # counted by loops around that are past their first turn
     now: float = 0.0
     stored: float = 0.0  # when all that was stored to memory is there
@@ -83,9 +88,11 @@ class _Run:
                         self.visit(part, times)
 
     def _loop(self, loop: For, times: int) -> None:
-        extent, var = extent_of(loop), loop.loop_var
-        together, waits = self.made.together[var], var in self.made.waiting
-        turns, around = -(-extent // together), self.again
+        var = loop.loop_var
+        extent = -(-extent_of(loop) // self.shorter.get(var, 1))
+        together, waits = min(self.made.together[var], extent), var in self.made.waiting
+        turns, around = -(-extent // max(together, 1)), self.again
+        self.inner = together
         if turns == 1:
             self.visit(loop.body, times * together)
             return
@@ -117,6 +124,9 @@ class _Run:
         (index,) = store.indices
         lanes = index.lanes if isinstance(index, Ramp) else 1
         loads = [self.latencies[n] for n in walk(store.value) if self._anew(n)]
+        chosen = [self.latencies.get(n, 0.0) for n in chosen_loads(store.value)]
+        if chosen and not store.is_async:  # a branch for the turns that are written out together
+            self.now += (times // min(times, self.inner) - 1) * max(chosen)
         in_memory = store.buffer.scope != "local"
         self.now += times * (operations(store.value) * lanes + len(loads) + in_memory)
         there = self.now + max(loads, default=0.0)

@@ -3,8 +3,9 @@
 Seen in what nvcc 13.0 makes of the lessons' schedules for sm_90. A loop that nobody asks to unroll
 is, if it comes to few instructions, else some of its turns are put together. What the turns of a
 loop have in common is loaded once, ahead of it, and stored once, behind it, unless threads wait in
-it. Loads of shared memory that lie side by side in such turns become one of up to 16 bytes, where
-they are surely aligned; pointers into global memory are not known to be.
+it. A load that is chosen by a condition stays in its branch. Loads of shared memory that lie side
+by side in such turns become one of up to 16 bytes, where they are surely aligned; pointers into
+global memory are not known to be.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from workbench.ir import (
     Expr,
     For,
     Kernel,
+    Node,
     Ramp,
     Stmt,
     Var,
@@ -62,6 +64,8 @@ class Compiled:
 
     def issued(self, access: Access) -> Access:
         """`access` in the turns in which it is made, and as wide."""
+        if access.store and access.node in chosen_loads(access.store.value):
+            return access
         used = access.variables() | self.waiting
         loops = tuple(
             loop for loop in access.loops if loop.role in ("block", "thread") or loop.var in used
@@ -141,6 +145,13 @@ def compiled(kernel: Kernel) -> Compiled:
     own = (buffer for buffer in kernel.allocs if buffer.scope == "local")
     words = sum(-(-prod(b.shape) * dtypes.itemsize(b.type) // 4) for b in own)
     return Compiled(together, frozenset(waiting), words + OTHERS)
+
+
+def chosen_loads(expr: Expr) -> set[Node]:
+    """The loads in `expr` that are made where a condition in it holds, in a branch of their own."""
+    choices = (n for n in walk(expr) if isinstance(n, Call) and n.op == "if_then_else")
+    branches = (branch for choice in choices for branch in choice.args[1:])
+    return {n for branch in branches for n in walk(branch) if isinstance(n, BufferLoad)}
 
 
 def instructions(stmt: Stmt) -> int:

@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from workbench import script
-from workbench.access.accesses import by_buffer
 from workbench.insight.accesses import Access, accesses
-from workbench.insight.cells import executions, touched_by
+from workbench.insight.cells import executions
 from workbench.insight.compiled import compiled, operations
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.sectors import SECTOR, sectors
@@ -51,12 +50,12 @@ def demands(kernel: Kernel) -> tuple[Demand, ...]:
     """What the statements of `kernel` ask for, each in order.
 
     Requests are those of the kernel as it is `compiled`; a multiply and the add of it are one
-    instruction. The L1 cache is taken to hold what a block has loaded. Raises UncountedError where
-    data say what is touched, or there is too much to look at, and Fail where sizes say it.
+    instruction. All bytes are asked of L2: `from_l2` says what L1 has of them. Raises
+    UncountedError where data say what is touched, or there is too much to look at, and Fail where
+    sizes say it.
     """
     made = compiled(kernel)
     found: list[Demand] = []
-    loaded: dict[Access, float] = {}
     every = accesses(kernel)
     of_memory = [a for a in every if a.buffer.scope in ("global", "shared")]
     stored = {access.buffer for access in of_memory if access.writes}
@@ -65,10 +64,10 @@ def demands(kernel: Kernel) -> tuple[Demand, ...]:
     for access in every:
         if access.buffer.scope in ("global", "shared"):
             share = shares.get(access, 1.0)
-            found += _of_memory(kernel, access, made.issued(access), share, loaded)
+            found += _of_memory(kernel, access, made.issued(access), share)
         if access.writes:
             found += _of_arithmetic(kernel, access)
-    return (*found, *_from_l2(kernel, loaded))
+    return tuple(found)
 
 
 def statement_of(access: Access) -> str:
@@ -80,13 +79,8 @@ def statement_of(access: Access) -> str:
     return f"{cell} = {script.expr_text(store.value)}"
 
 
-def _of_memory(
-    kernel: Kernel, access: Access, issued: Access, share: float, loaded: dict[Access, float]
-) -> Iterator[Demand]:
-    """The requests of an access, as it is `issued`, in that `share` of its turns.
-
-    In `loaded` go the bytes of all sectors that a load asks for.
-    """
+def _of_memory(kernel: Kernel, access: Access, issued: Access, share: float) -> Iterator[Demand]:
+    """The requests of an access, as it is `issued`, in that `share` of its turns."""
     try:
         table, times = kinds_of_requests(kernel, issued)
     except UnknownError:
@@ -102,11 +96,9 @@ def _of_memory(
         yield Demand("shared", access, float((turns * times).sum()), least)
         return
     yield Demand("L1", access, float((_lines(table, each) * times).sum()), least)
-    asked = float((sectors(table, each) * times).sum()) * SECTOR
-    if access.writes:
-        yield Demand("L2", access, asked, float((-(-needed // SECTOR) * times).sum()) * SECTOR)
-    else:
-        loaded[access] = asked
+    moved = float((sectors(table, each) * times).sum()) * SECTOR
+    packed = float((-(-needed // SECTOR) * times).sum()) * SECTOR
+    yield Demand("L2", access, moved, packed)
 
 
 def _lines(table: Any, bytes_each: int) -> Any:
@@ -137,28 +129,6 @@ def _warps(kernel: Kernel, access: Access) -> int:
     except UnknownError:
         return every
     return int(times.sum())
-
-
-def _from_l2(kernel: Kernel, loaded: dict[Access, float]) -> Iterator[Demand]:
-    """What loads bring from L2: what a block in the middle touches, once for each block."""
-    blocks = prod(kernel.grid)
-    for buffer, found in by_buffer(loaded).items():
-        own = [_sectors_of_block(access) for access in found]
-        asked = sum(loaded[access] for access in found)
-        together = np.unique(np.concatenate(own)) if len(own) > 1 else own[0]
-        whole = min(asked, float(len(together) * SECTOR * blocks))
-        least = min(whole, float(bytes_of(buffer)))
-        for access in found:
-            part = loaded[access] / asked
-            yield Demand("L2", access, whole * part, least * part)
-
-
-def _sectors_of_block(access: Access) -> Any:
-    """The sectors that a block in the middle of the grid touches; all in between, if too many."""
-    middle = {loop.var: loop.extent // 2 for loop in access.loops if loop.role == "block"}
-    ((_, (cells,)),) = touched_by(access, middle).parts
-    size = dtypes.itemsize(access.buffer.type)
-    return np.unique(cells * size // SECTOR)
 
 
 def bytes_of(buffer: Buffer) -> int:

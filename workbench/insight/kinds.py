@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -198,7 +198,8 @@ class _Counter:
 
     def _part(self, digits: frozenset[Digit], conditions: list[Expr], rest: bool) -> _Kinds:
         """The kinds that `digits` make, by `conditions` and what is not linear of the index."""
-        number = prod(digit.size for digit in digits)
+        every = prod(digit.size for digit in digits)
+        number = every if conditions or rest else self._round(digits)
         if number > MOST:
             raise UnknownError
         left, values, shifts = np.arange(number), {}, np.zeros(number, np.int64)
@@ -212,7 +213,9 @@ class _Counter:
         key = shifts
         for kind, places in told:
             key = key * len(places) + kind
-        _, first, times = np.unique(key, return_index=True, return_counts=True)
+        _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+        alike = (every - np.arange(number) - 1) // number + 1  # values that each stands for
+        times = np.bincount(kind.reshape(-1), alike).astype(np.int64)
         if len(first) * self.many > MOST:
             raise UnknownError
         found = np.zeros((len(first), self.many), np.int64)
@@ -224,6 +227,14 @@ class _Counter:
             if digit in digits:
                 firsts[:, k] = values[digit][first]
         return _Kinds(found, shifts[first], times, firsts).merged()
+
+    def _round(self, digits: frozenset[Digit]) -> int:
+        """After how many values of a digit its shifts come round; all values of several digits."""
+        if len(digits) != 1:
+            return prod(digit.size for digit in digits)
+        (digit,) = digits
+        step = self.form.terms.get(digit, 0) * self.size
+        return min(digit.size, self.period // gcd(step, self.period))
 
     def _told(self, condition: Expr, values: Mapping[Digit, Any], number: int) -> tuple[Any, Any]:
         """Of each value of the digits which row it has of those that are given with it.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Literal, NamedTuple, TypeAlias
@@ -13,10 +13,11 @@ from workbench.insight.accesses import Access, accesses
 from workbench.insight.chain import chain
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, bytes_of, demands, statement_of
+from workbench.insight.from_l2 import from_l2
 from workbench.insight.occupancy import Occupancy, occupancy
 from workbench.insight.sectors import SECTOR
 from workbench.insight.wavefronts import WARP
-from workbench.ir import Kernel, Node
+from workbench.ir import Kernel, Node, Var
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
@@ -98,15 +99,17 @@ def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) 
     needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
     full = occupancy(kept, target, registers or needed)
     assert full is not None  # of a target whose rates are known
-    return Launch(kept, rates, full, demands(kept))
+    asked = from_l2(kept, demands(kept), max(full.room[1], 1), rates.sms)
+    return Launch(kept, rates, full, asked)
 
 
 @dataclass(frozen=True)
 class Launch:
     """One launch of a kernel on a target: its kernel as text has it, and what it asks for.
 
-    `even` takes its blocks to be shared out evenly, `waits` leaves so much of what a warp waits for
-    by itself, `starts` so much of its blocks to start.
+    What could be better is said by the rest: with `even` all multiprocessors have the same to do;
+    `waits` leaves that share of what a warp alone takes, `starts` of the blocks to start; loops
+    that are `shorter` have so many times fewer turns.
     """
 
     kernel: Kernel
@@ -116,6 +119,7 @@ class Launch:
     even: bool = False
     waits: float = 1.0
     starts: float = 1.0
+    shorter: Mapping[Var, int] = field(default_factory=dict)
 
     @cached_property
     def blocks(self) -> int:
@@ -146,9 +150,14 @@ class Launch:
 
     @property
     def us(self) -> float:
-        """The time of the launch: the longest term, and what of the others is not behind it."""
-        each = sorted((term.us for term in self.terms), reverse=True)
-        return self.rates.launch * 1e6 + each[0] + UNHIDDEN * sum(each[1:])
+        """The time of the launch: the longest term, and what of the others is not behind it.
+
+        The L1 cache and shared memory are one memory, which does one thing at a time.
+        """
+        each = {term.resource: term.us for term in self.terms}
+        each["shared"] += each.pop("L1")
+        longest = max(each.values())
+        return self.rates.launch * 1e6 + longest + UNHIDDEN * (sum(each.values()) - longest)
 
     def _launch(self) -> Term:
         us = (self.rates.launch + self.starts * self.blocks * self.rates.block) * 1e6
@@ -162,14 +171,27 @@ class Launch:
         return self._shared_out(resource, us, words.format(f"{each_clock:.3g}"))
 
     def _l2(self) -> Term:
+        """Loads and stores go their own ways, at the same time."""
         rates = self.rates
         speed = min(rates.l2, min(self.blocks, rates.sms) * L2_PORT * rates.clock)
-        words = f"bytes to and from L2 at {speed / 1e12:.3g} TB/s"
-        return self._shared_out("L2", 1e6 / speed, words)
+        stored, loaded = (
+            sum(d.amount for d in self.asked if d.resource == "L2" and d.access.writes == writes)
+            for writes in (True, False)
+        )
+        way = "to" if stored > loaded else "from"
+        words = f"bytes {way} L2 at {speed / 1e12:.3g} TB/s"
+        return self._shared_out("L2", 1e6 / speed, words, writes=stored > loaded)
 
-    def _shared_out(self, resource: Resource, us: float, words: str) -> Term:
-        """The term of a resource that takes so many `us` for each of what is asked of it."""
-        mine = [demand for demand in self.asked if demand.resource == resource]
+    def _shared_out(
+        self, resource: Resource, us: float, words: str, *, writes: bool | None = None
+    ) -> Term:
+        """The term of a resource that takes so many `us` for each of what is asked of it.
+
+        Only by what `writes`, or does not, where that is said.
+        """
+        mine = [d for d in self.asked if d.resource == resource]
+        if writes is not None:
+            mine = [d for d in mine if d.access.writes == writes]
         parts = _parts((d.access, d.amount * us) for d in mine)
         amount = sum(d.amount for d in mine)
         return Term(resource, amount * us, f"{short(amount)} {words}", parts)
@@ -184,7 +206,7 @@ class Launch:
     def _latency(self) -> Term:
         """What a warp waits for by itself, as often as blocks come one after the other."""
         rates = self.rates
-        alone = chain(self.kernel, self._latencies())
+        alone = chain(self.kernel, self._latencies(), self.shorter)
         room = max(self.occupancy.room[1], 1)
         waves = -(-self.blocks // (room * rates.sms))
         us = self.waits * waves * alone / rates.clock * 1e6

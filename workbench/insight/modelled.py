@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.diag import Fail
 from workbench.insight.demands import UncountedError
-from workbench.insight.launched import Term, launch, rates_of, us_text
+from workbench.insight.launched import Launch, Term, launch, rates_of, us_text
 from workbench.insight.page import Kind, Table
 from workbench.ir import Kernel
 from workbench.target import Target
@@ -31,6 +31,25 @@ class Modelled:
     kind: Kind = "modelled"
 
 
+class NoTimeError(Exception):
+    """There is no modelled time; the text says why."""
+
+
+def launches_of(
+    kernels: Sequence[Kernel], target: Target, registers: int | None
+) -> tuple[Launch, ...]:
+    """The launch of each kernel. Raises NoTimeError where it has no modelled time."""
+    rates = rates_of(target)
+    if rates is None:
+        raise NoTimeError(f"nobody knows how fast {target.title} is")
+    try:
+        return tuple(launch(kernel, target, rates, registers) for kernel in kernels)
+    except UncountedError as error:
+        raise NoTimeError(f"data say where {error} is, or there is too much to look at") from None
+    except Fail as fail:
+        raise NoTimeError(fail.headline) from None
+
+
 def modelled(
     kernels: Sequence[Kernel], target: Target, *, registers: int | None = None
 ) -> Modelled:
@@ -39,15 +58,10 @@ def modelled(
     `registers` are those of a thread as a compiler tells them; else they are estimated. There is
     no time where data or sizes say what is touched, or `target` has no data sheet.
     """
-    rates = rates_of(target)
-    if rates is None:
-        return _unknown(target, f"nobody knows how fast {target.title} is")
     try:
-        launches = [launch(kernel, target, rates, registers) for kernel in kernels]
-    except UncountedError as error:
-        return _unknown(target, f"data say where {error} is, or there is too much to look at")
-    except Fail as fail:
-        return _unknown(target, fail.headline)
+        launches = launches_of(kernels, target, registers)
+    except NoTimeError as error:
+        return _unknown(target, str(error))
     terms = sorted(_together(one.terms for one in launches), key=lambda term: -term.us)
     us = sum(one.us for one in launches)
     rows = tuple((term.resource, round(term.us, 3), term.words) for term in terms)

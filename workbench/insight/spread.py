@@ -49,6 +49,15 @@ def width(access: Access) -> int:
     return max((n.lanes for n in walk(access.node) if isinstance(n, Ramp)), default=1)
 
 
+def neighbours(access: Access) -> str:
+    """The innermost loop whose turns touch neighbouring cells; "" where there is none."""
+    of = spread(access)
+    names = {var: loop.var.name for var, loop in zip(of.extents, access.loops, strict=True)}
+    steps = {digit: step for digit, step in of.forms[-1].terms.items() if isinstance(digit, Digit)}
+    found = [digit.var for digit, step in steps.items() if step == 1 and digit.stride == 1]
+    return next((names[var] for var in reversed(of.extents) if var in found), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Dimensions of an index and conditions that share digits, and these digits."""
