@@ -6,8 +6,9 @@ import { verbForm } from "./form.js";
 import { popup } from "./popup.js";
 
 /**
- * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it; when
- * it closes the focus goes back there, or, once a step was taken, to where the lab goes on.
+ * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it, with
+ * the form of a `verb` if one is given; when it closes the focus goes back there, or, once a step
+ * was taken, to where the lab goes on.
  */
 export function verbMenu(lab) {
   const body = h("div.wb-menu-body");
@@ -24,11 +25,11 @@ export function verbMenu(lab) {
   let fresh = false; // whether that is not in view yet
   let show = () => {}; // puts the call of the form as Python wrote it
 
-  function open(place, find) {
+  function open(place, find, verb = null) {
     lab.choose(place);
     if (lab.offline || !lab.page) return; // of a page that is still coming nothing is known
     back = (now) => (find(now) instanceof SVGElement ? markOf(now) : find(now));
-    if (place !== key) choose(null);
+    if (place !== key || verb) choose(verb);
     [key, at] = [place, lab.at];
     body.replaceChildren();
     box.open(() => find(place));
