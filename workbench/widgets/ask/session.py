@@ -21,7 +21,7 @@ from workbench.widgets.page.compare import compare_trait, comparison, functions,
 from workbench.widgets.page.cost_bar import modelled_of, shows_time
 from workbench.widgets.page.costs import count
 from workbench.widgets.page.history import said, tree
-from workbench.widgets.page.page import page, page_trait, ran
+from workbench.widgets.page.page import node_bar, page, page_trait, ran
 from workbench.widgets.page.pictures import shown_alone
 from workbench.widgets.page.question import decided
 from workbench.widgets.page.texts import refusal
@@ -307,6 +307,7 @@ class Session:
             self.desk.results[node.id] = result
             page = self._page(node.id)
             shown = ran(node, self.desk, judged=not page["costs"]["waits"])
+            shown["bar"] = node_bar(node, self.desk)
             self._put(**{page_trait(str(node.id)): {**page, **shown}})
             self._say(f"{shown['run']['text']} {shown['run'].get('time', '')}".rstrip())
 

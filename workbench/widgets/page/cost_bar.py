@@ -42,8 +42,12 @@ def shows_time(desk: Desk, *funcs: PrimFunc | None) -> bool:
     return (desk.costs is None or MODEL in desk.costs) and not desk.hides("counts", *funcs)
 
 
-def shown_bar(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:
+def shown_bar(
+    desk: Desk, before: PrimFunc | None, after: PrimFunc, measured: float | None = None
+) -> dict[str, Any]:
     """The bar of `after`, with that of `before` behind it, as far as they are worked out.
+
+    On it stands what was `measured`, in µs on a GPU of this kind, else what was recorded.
 
     `waits` is as that of costs. There is `text` where there is no time, and says why; nothing where
     there are no kernels, where no time is to be shown, or where it would answer the open question.
@@ -61,7 +65,7 @@ def shown_bar(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str,
     if now.us is None:
         return {"waits": "", "text": now.caption}
     was = None if before is None else _known(before)
-    return {"waits": "", "text": "", **_bar(desk.names(after), after, now, was)}
+    return {"waits": "", "text": "", **_bar(desk.names(after), after, now, was, measured)}
 
 
 def _known(func: PrimFunc) -> Modelled | None:
@@ -71,13 +75,16 @@ def _known(func: PrimFunc) -> Modelled | None:
         return None  # the strip of costs says why
 
 
-def _bar(names: Names, func: PrimFunc, now: Modelled, was: Modelled | None) -> dict[str, Any]:
+def _bar(
+    names: Names, func: PrimFunc, now: Modelled, was: Modelled | None, measured: float | None
+) -> dict[str, Any]:
     assert now.us is not None
     ghost = was.us if was is not None else None
     longest, *others = now.terms
     lines = [
         ("longest", longest.resource, longest.us),
-        ("recorded", "recorded", _recorded(func)),
+        ("taken", "measured", measured),
+        ("taken", "recorded", None if measured else _recorded(func)),
         ("roof", "roof", _roof(func)),
         *(("term", term.resource, term.us) for term in others),
     ]
@@ -107,7 +114,7 @@ def recorded_times(func: PrimFunc) -> tuple[Timing, ...]:
 
 def _recorded(func: PrimFunc) -> float | None:
     """The µs that the program took on such a GPU, as recorded last."""
-    same = [t for t in recorded_times(func) if of_device(t.device).name == get(draw.GPU).name]
+    same = [t for t in recorded_times(func) if of_device(t.device).name == draw.GPU]
     return max(same, key=lambda t: t.date).median * 1e6 if same else None
 
 

@@ -70,7 +70,7 @@ def page(
         offered = offer_at(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: offered}
     made["costs"] = shown_costs(desk, node.before, node.func)
-    made["bar"] = shown_bar(desk, node.before, node.func)
+    made["bar"] = node_bar(node, desk)
     made["why"] = shown_why(desk, node.func)
     wasted = notes(
         node.func, whole=not made["costs"]["waits"]
@@ -112,6 +112,12 @@ def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[st
     if desk.hides("counts", before, after):
         return hidden_strip(desk.counted)
     return strip(before, after, desk.counted, "costs" in desk.slow)
+
+
+def node_bar(node: HistoryNode, desk: Desk) -> dict[str, Any]:
+    """The bar of the modelled time on the page of `node`, with what was measured of it."""
+    measured = desk.results.get(node.id, {}).get("us")
+    return shown_bar(desk, node.before, node.func, measured)
 
 
 def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:

@@ -147,7 +147,7 @@ class Runner:
         if wrong:
             brief, outcome = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
-        untimed = {"table": "", "brief": "", "notes": [NOT_TIMED]}
+        untimed: dict[str, Any] = {"table": "", "brief": "", "notes": [NOT_TIMED], "us": None}
         timed = untimed if wrong else times(built, start, arrays)
         notes = [] if some is None else [SAMPLED]
         notes += [warning.headline for warning in ran.warnings] if ran else []
@@ -157,6 +157,7 @@ class Runner:
             "text": f"{brief[0]} Run on {where}: {outcome}",
             "time": timed["brief"],
             "times": timed["table"],
+            "us": timed["us"],
             "notes": [*notes, *timed["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
             "device": device_text(built.device),

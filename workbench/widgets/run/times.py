@@ -38,7 +38,7 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
     time is known:
     then `notes` says so; `brief` is the first time in a sentence. `start` is the program of the
     history's beginning, which says what job is done: the vendor's library stands there where it
-    does the same one.
+    does the same one. `us` is what was measured, on a GPU of the kind that is modelled; else None.
     """
     known = list(recorded.times(built.func))
     notes: list[str] = []
@@ -48,7 +48,7 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
         except Fail as fail:
             notes.append(fail.headline)
     if not known:
-        return {"table": "", "brief": "", "notes": notes or [no_time(built)]}
+        return {"table": "", "brief": "", "notes": notes or [no_time(built)], "us": None}
     rows = [_row("this program", timing, roof(built, timing.device)) for timing in known]
     library, failed = _vendor(start, arrays, {timing.device for timing in known}, built)
     rows += [_row("cuBLAS, the vendor's", timing, roof(built, timing.device)) for timing in library]
@@ -68,7 +68,9 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
         brief += ", mostly launch"
         notes.append(SHORT)
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
-    return {"table": table, "brief": f"{brief}.", "notes": notes + failed}
+    same = first.kind == "measured" and of_device(first.device).name == draw.GPU
+    us = first.median * 1e6 if same else None
+    return {"table": table, "brief": f"{brief}.", "notes": notes + failed, "us": us}
 
 
 def no_time(built: Built) -> str:

@@ -75,7 +75,7 @@ export function openedCosts(lab, menu) {
       {},
       h(
         "button.wb-part",
-        { "data-k": keys || null, title: text, onclick: () => bringInView(keys) },
+        { "data-lights": keys || null, title: text, onclick: () => bringInView(keys) },
         h("span.wb-resource-us", {}, us),
         h("code", {}, text),
       ),
@@ -108,7 +108,7 @@ export function openedCosts(lab, menu) {
     const [form, call] = [place && !lab.offline, `${verb} ${at}`];
     return h(
       "li",
-      { "data-k": keys || null },
+      { "data-lights": keys || null },
       h("span.wb-fault-gain", {}, `${gain} less`),
       h(
         "span",
