@@ -1,0 +1,185 @@
+"""The bar of the modelled time: what stands on its axis, and what the time is lost to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
+from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
+from workbench import lesson
+from workbench.schedule import Schedule
+from workbench.widgets import Lab
+from workbench.widgets.ask import session
+from workbench.widgets.page.cost_bar import NOTHING, statement_keys
+
+ANY_SIZE = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.block("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v] * T.float32(2)
+"""
+GATHER = """
+@T.prim_func
+def main(
+    I: T.Buffer((1024,), "int32"),
+    A: T.Buffer((1024,), "float32"),
+    B: T.Buffer((1024,), "float32"),
+):
+    for i in range(1024):
+        with T.block("B"):
+            v = T.axis.spatial(1024, i)
+            B[v] = A[I[v]]
+"""
+
+
+def window() -> Schedule:
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    return sch
+
+
+def bound(text: str) -> Schedule:
+    sch = Schedule(parse(text))
+    outer, inner = sch.split("i", factors=[None, 128])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    return sch
+
+
+def bar(lab: Lab) -> dict[str, Any]:
+    return lab.session.page["bar"]
+
+
+def modelled(lab: Lab) -> dict[str, Any]:
+    send(lab, do="model")
+    return bar(lab)
+
+
+def marks(shown: dict[str, Any]) -> dict[str, float]:
+    return {mark["words"].split()[0]: mark["at"] for mark in shown["marks"]}
+
+
+def test_a_page_comes_before_its_time_is_modelled():
+    lab = wb.lab(window())
+    assert bar(lab) == {"waits": "soon", "text": ""}
+    send(lab, do="count")
+    assert bar(lab)["waits"] == "soon", "costs do not wait for the model"
+    assert modelled(lab)["waits"] == ""
+
+
+def test_all_stands_on_one_axis():
+    shown = modelled(wb.lab(window()))
+    at = marks(shown)
+    us = {mark["words"].split()[0]: float(mark["words"].split()[1]) for mark in shown["marks"]}
+    wide = us["recorded"] / at["recorded"]
+    for name, share in at.items():
+        assert share * wide == pytest.approx(us[name], rel=0.01)
+    assert shown["end"] * wide == pytest.approx(float(shown["us"].split()[0]), rel=0.01)
+    assert shown["kind"] == "modelled"
+    assert max(*at.values(), shown["end"], shown["before"]) == 1.0
+    assert shown["marks"][0]["role"] == "longest" and shown["longest"] == at["launch"]
+    assert at["roof"] < shown["longest"] < shown["end"] < shown["before"]
+    assert shown["said"].endswith(" µs before.")
+
+
+def test_a_row_for_each_resource_the_longest_first():
+    rows = modelled(wb.lab(window()))["rows"]
+    assert {row["name"] for row in rows} == {
+        *("launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency")
+    }
+    lengths = [row["at"] for row in rows]
+    assert lengths[0] == 1.0 and lengths == sorted(lengths, reverse=True)
+
+
+def test_a_statement_leads_to_its_block_and_buffer():
+    lab = wb.lab(window())
+    rows = {row["name"]: row for row in modelled(lab)["rows"]}
+    about = lab.session.page["names"]
+    told = {
+        part["text"].partition("[")[0]: [about[key]["label"] for key in part["keys"].split()]
+        for part in rows["shared"]["parts"]
+    }
+    assert told["B"][0] == "block C" and told["A_shared"][0] == "block A_shared"
+    assert all(labels[1].startswith("buffer A_shared") for labels in told.values())
+
+
+def test_sums_are_told_from_where_they_start_and_kept_values_from_stores():
+    sch = Schedule(matmul(8))
+    blocking_with_shared(sch, 2, 2, 2, 2, 2)
+    lab = wb.lab(sch)
+    names, func = lab.session.desk.names(sch.func), sch.func
+
+    def block(statement: str, buffer: str) -> str:
+        return names.about[statement_keys(names, func, statement, buffer).split()[0]]["name"]
+
+    assert block("C_local[0] = T.float32(0)", "C_local") == "C_init"
+    assert block("C_local[0] = C_local[0] + A_shared_kept[0] * x[1]", "C_local") == "C_update"
+    assert block("A_shared_kept[i_2] = A_shared[i_2]", "A_shared") == "C_update"
+    assert statement_keys(names, func, "if odd", "nowhere") == ""
+
+
+def test_in_the_place_of_a_bar_stands_why_there_is_none():
+    assert "sizes are not known" in modelled(wb.lab(bound(ANY_SIZE)))["text"]
+    text = modelled(wb.lab(bound(GATHER)))["text"]
+    assert text.startswith("No modelled time: data say where A[")
+    assert modelled(wb.lab(parse(ADD))) == NOTHING  # the strip of counts says it
+
+
+def test_a_lab_that_names_its_costs_shows_the_time_if_it_is_among_them():
+    lab = wb.lab(window(), costs=["blocks"])
+    assert modelled(lab) == NOTHING
+    lab = wb.lab(window(), costs=["modelled time"])
+    send(lab, do="count")
+    assert modelled(lab)["marks"] and not lab.session.page["costs"]["rows"]
+
+
+def test_where_modelling_takes_long_it_waits_until_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(session, "SLOW", 0.0)
+    lab = wb.lab(window())
+    assert modelled(lab)["marks"], "what was asked for is shown"
+    lab.at = 3
+    assert bar(lab) == {"waits": "asked", "text": "The time is modelled when asked."}
+
+
+def test_what_was_measured_stands_there_in_place_of_what_was_recorded():
+    lab = wb.lab(window())
+    lab.session.desk.results[lab.at] = {"us": 2.0}
+    found = modelled(lab)["marks"]
+    assert [mark["words"] for mark in found if mark["role"] == "taken"] == ["measured 2 µs"]
+
+
+def test_two_that_are_compared_have_one_axis():
+    sch = window()
+    lab = wb.lab(sch)
+    lab.against = sch.history.find("bound").id
+    send(lab, do="model")
+    assert lab.session.comparison["bar"]["before"] < lab.session.comparison["bar"]["end"]
+
+
+def test_why_it_is_slow_is_looked_for_when_asked_and_leads_to_a_form():
+    lab = wb.lab(window(), actions=["bind"])
+    assert lab.session.page["why"] is None
+    send(lab, do="why")
+    faults = {fault["words"]: fault for fault in lab.session.page["why"]["faults"]}
+    idle = faults["8 blocks leave 124 of 132 multiprocessors idle."]
+    assert idle["gain"].endswith(" µs") and idle["verb"] == "split" and not idle["offered"]
+    assert lab.session.page["names"][idle["place"]]["name"] == idle["at"] == "i_0"
+
+
+def test_an_open_question_hides_time_and_faults_however_they_are_asked_for():
+    question = lesson.question("window_cooperative")
+    lab = wb.lab(window(), question=question)
+    for ask in ("count", "model", "why"):
+        send(lab, do=ask)
+    assert bar(lab) == NOTHING and lab.session.page["why"] is None
+    send(lab, do="answer", name=question.name, choice=0)
+    send(lab, do="why")
+    assert modelled(lab)["marks"] and lab.session.page["why"]["faults"]
