@@ -47,10 +47,9 @@ def shown_bar(
 ) -> dict[str, Any]:
     """The bar of `after`, with that of `before` behind it, as far as they are worked out.
 
-    On it stands what was `measured`, in µs on a GPU of this kind, else what was recorded.
-
-    `waits` is as that of costs. There is `text` where there is no time, and says why; nothing where
-    there are no kernels, where no time is to be shown, or where it would answer the open question.
+    On it stands what was `measured`, in µs on such a GPU, else what was recorded. `waits` is as
+    that of costs. There is `text` where there is no time, and says why; nothing where there are no
+    kernels, where no time is to be shown, or where it would answer the open question.
     """
     if not shows_time(desk, before, after):
         return NOTHING
@@ -65,7 +64,8 @@ def shown_bar(
     if now.us is None:
         return {"waits": "", "text": now.caption}
     was = None if before is None else _known(before)
-    return {"waits": "", "text": "", **_bar(desk.names(after), after, now, was, measured)}
+    key = ("bar", desk.owner, before, measured)
+    return memo(after, key, lambda: _bar(desk.names(after), after, now, was, measured))
 
 
 def _known(func: PrimFunc) -> Modelled | None:
@@ -81,17 +81,20 @@ def _bar(
     assert now.us is not None
     ghost = was.us if was is not None else None
     longest, *others = now.terms
+    taken = ("measured", measured) if measured else ("recorded", _recorded(func))
     lines = [
         ("longest", longest.resource, longest.us),
-        ("taken", "measured", measured),
-        ("taken", "recorded", None if measured else _recorded(func)),
+        ("taken", *taken),
         ("roof", "roof", _roof(func)),
         *(("term", term.resource, term.us) for term in others),
     ]
     known = [(role, name, us) for role, name, us in lines if us]
     wide = max(now.us, ghost or 0.0, *(us for _, _, us in known))
-    was_said = f", {us_text(ghost)} before" if ghost is not None else ""
+    beside = (("before", ghost), taken)
+    said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)
     return {
+        "waits": "",
+        "text": "",
         "us": us_text(now.us),
         "end": now.us / wide,
         "longest": longest.us / wide,
@@ -100,8 +103,8 @@ def _bar(
             {"role": role, "at": us / wide, "words": f"{name} {us_text(us)}"}
             for role, name, us in known
         ],
-        "about": f"on {get(draw.GPU).title}{was_said}",
-        "said": f"{now.caption.rstrip('.')}{was_said}.",
+        "about": f"on {get(draw.GPU).title}{said}",
+        "said": f"{now.caption.rstrip('.')}{said}.",
         "kind": now.kind,
         "rows": [_row(names, func, term, longest.us) for term in now.terms],
     }

@@ -37,9 +37,13 @@ def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
         found = why_of(func)
     except Fail:
         return None
-    names = desk.names(func)
-    faults = [_fault(names, func, fault, desk.offered) for fault in found.faults[:FAULTS]]
-    return {"text": found.caption, "faults": faults}
+
+    def make() -> dict[str, Any]:
+        names = desk.names(func)
+        faults = [_fault(names, func, fault, desk.offered) for fault in found.faults[:FAULTS]]
+        return {"text": found.caption, "faults": faults}
+
+    return memo(func, ("faults", desk.owner), make)
 
 
 def _fault(

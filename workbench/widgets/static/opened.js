@@ -9,9 +9,11 @@ export function openedCosts(lab, menu) {
   const about = { role: "dialog", tabindex: "-1", "aria-label": "modelled time" };
   const pane = h("div.wb-opened", about, body);
   const settle = oneStop(pane);
+  let shownAt = null; // the node whose time is shown
   const box = popup(pane, (inside) => inside && barNow()?.focus({ preventScroll: true }));
 
   function open(at) {
+    shownAt = lab.at;
     box.open(at);
     if (!box.isOpen()) return;
     draw();
@@ -19,7 +21,7 @@ export function openedCosts(lab, menu) {
     pane.focus({ preventScroll: true });
   }
 
-  /** The bar as it is drawn now. */
+  /** The button of the bar as it is drawn now. */
   function barNow() {
     return pane.closest(".wb-lab").querySelector(".wb-bar-of-time");
   }
@@ -30,8 +32,9 @@ export function openedCosts(lab, menu) {
 
   function draw() {
     const shown = bar();
-    if (!shown?.rows) box.close();
+    if (!shown?.rows || lab.at !== shownAt) box.close(); // a step was taken, or is coming
     if (!box.isOpen()) return;
+    const unfolded = [...body.querySelectorAll("details[open]")].map((row) => row.dataset.row);
     body.replaceChildren(
       h(
         "p.wb-bar-head",
@@ -40,7 +43,11 @@ export function openedCosts(lab, menu) {
         h("span.wb-kind", {}, shown.kind),
         h("span.wb-hint", {}, ...prose(shown.about)),
       ),
-      h("div.wb-resources", { role: "group", "aria-label": "resources" }, shown.rows.map(resource)),
+      h(
+        "div.wb-resources",
+        { role: "group", "aria-label": "resources" },
+        shown.rows.map((row) => resource(row, unfolded)),
+      ),
       h("h4", {}, "Why is it slow?"),
       ...why(),
     );
@@ -49,10 +56,10 @@ export function openedCosts(lab, menu) {
   }
 
   /** A resource: how long it is busy and why; opened, the statements that ask for it. */
-  function resource({ name, us, at, words, parts }) {
+  function resource({ name, us, at, words, parts }, unfolded) {
     return h(
       "details",
-      {},
+      { "data-row": name, open: unfolded.includes(name) },
       h(
         "summary.wb-resource",
         { "data-f": name },
