@@ -258,3 +258,20 @@ def test_random_kernels_have_a_time_or_a_reason(seed: int):
         return
     assert all(0 <= one.us <= found.us + 0.5 for one in found.terms)
     assert all(0 < fault.gain < found.us for fault in faults.faults)
+
+
+def test_a_row_that_registers_have_no_room_for_is_loaded_for_each_column():
+    """Of the 64 turns 16 are written out; as the sum starts in them, the first 16 stand ahead."""
+    sch = wb.Schedule(matmul(32, 4, 64))
+    i, _, _ = sch.get_loops("C")
+    sch.bind(i, "threadIdx.x")
+    lowered = insight.lowered_of(sch.func)  # type: ignore[arg-type]  # of a program, not a module
+    assert lowered is not None
+    (kernel,) = lowered.kernels
+    together = {v.name: n for v, n in compiled(keep_values(kernel)).together.items()}
+    assert together == {"j": 1, "k": 16}
+    asked = demanded(kernel)
+    assert asked["A", "issue"] == pytest.approx(4 * 48 + 16)
+    assert asked["B", "issue"] == 4 * 64
+    # the sum is in a register from its start on, and stored behind its loop
+    assert ("C", "L1") in asked and asked["C", "issue"] == 4 * (1 + 1 + 64)
