@@ -33,6 +33,7 @@ from workbench.ir import (
     dtypes,
     free_vars,
     is_sized,
+    is_warp_call,
     once,
     sizes_in,
     sizes_used,
@@ -46,7 +47,7 @@ from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
 from workbench.lower.shared_memory import dynamic_shared, vector_bytes
 from workbench.lower.unroll_registers import turns_written
-from workbench.lower.warp_calls import TILE, Tile, WarpCall, is_warp_call, tiles_in, warp_call
+from workbench.lower.warp_calls import Tile, WarpCall, fragment_of, tiles_in, warp_call
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -408,7 +409,7 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
         self.expressions.place = self.views[tile.buffer]
         name, offset = self.names[tile.buffer], tile.offset
         if tile.buffer.is_fragment:
-            number = self.expressions.known.simplify(offset // (TILE * TILE))
+            number = self.expressions.known.simplify(fragment_of(tile))
             return f"{name}[{self.expressions.text(number)}]"
         return f"&{name}[{self.expressions.text(offset)}]"
 
