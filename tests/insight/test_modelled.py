@@ -165,6 +165,27 @@ def main(
     )
 
 
+def test_there_is_no_time_for_any_size():
+    kernels = built("""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i_0 in T.thread_binding(n // 32 + 1, thread="blockIdx.x"):
+        for i_1 in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("B"):
+                T.where(i_0 * 32 + i_1 < n)
+                v = T.axis.spatial(n, i_0 * 32 + i_1)
+                B[v] = A[v] * T.float32(2)
+""")
+    found = insight.modelled(kernels, H200)
+    assert found.us is None
+    assert found.caption == (
+        "No modelled time: Can't count or draw main_kernel: its sizes are not known: `n`."
+    )
+
+
 def test_what_tensor_cores_do_has_no_time():
     _, steps, tiles = SCHEDULES[1]
     (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
