@@ -38,7 +38,10 @@ def none_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tensor_intrin, "_registered", {})
 
 
-@pytest.mark.parametrize("name", names())
+EACH = [pytest.param(name, marks=[pytest.mark.fuzz] if "sync" in name else []) for name in names()]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_ours_do_what_they_say(name: str):
     intrin = wb.TensorIntrin.get(name)
     check(intrin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from workbench.diag import count_text
 from workbench.draw.banks import runs_text
 from workbench.draw.scene import (
     Rect,
@@ -110,10 +111,10 @@ def _lane(
         return
     end = start + lanes.bytes_per_lane
     left, right = _px(start, places), _px(end - 1, places) + places[(end - 1) // SECTOR][1] / SECTOR
-    title = f"lane {lane}: bytes {start:,} to {end - 1:,} of {requests.buffer}"
+    thread = ",".join(map(str, lanes.threads[lane] or ()))
+    title = f"lane {lane}, thread {thread}: bytes {start:,} to {end - 1:,} of {requests.buffer}"
     of = Stands(
         requests.buffer,
-        block=lanes.block,
         thread=lanes.threads[lane],
         title=title,
         lanes=(lane,),
@@ -121,7 +122,7 @@ def _lane(
     line = ((x + TICK / 2, LANES + TICK), ((left + right) / 2, RULER))
     drawn: list[Shape] = [
         Rect(x, LANES, TICK, TICK, "chosen" if chosen else "served"),
-        path("chosen-link" if chosen else "link", line),
+        path("chosen-joined" if chosen else "joined", line),
     ]
     if chosen:
         drawn.append(Rect(left, RULER, right - left, HIGH, "chosen"))
@@ -139,4 +140,6 @@ def _count(lanes: Lanes) -> Iterator[Shape]:
     if idle:
         said = longest((f"idle: {runs_text(idle)}", f"{len(idle)} idle"), 130)
         yield Words(said, LEFT, y, "muted", "start")
-    yield Words(f"{lanes.cost} sectors, {lanes.least} needed", WIDE - 2, y, "strong", "end")
+    yield Words(
+        f"{count_text(lanes.cost, 'sector')}, {lanes.least} needed", WIDE - 2, y, "strong", "end"
+    )

@@ -20,6 +20,7 @@ from workbench.ir import (
     binary,
     const,
     free_vars,
+    is_warp_call,
     refuse_sizes,
     remembered,
     stmts_of,
@@ -117,4 +118,7 @@ def _of_nest(nest: Stmt, axes: dict[str, Loop], reduced: set[Var]) -> Iterator[A
         own = [known[loop] for loop in found.loops if loop.thread not in axes]
         turns = [loop for loop in own if loop.role != "virtual" or loop.var in used]
         within = [limits[loop] for loop in found.loops if loop in limits]
+        if any(map(is_warp_call, found.loops)):  # its first thread stands for the warp
+            x = axes["threadIdx.x"].var
+            within.append(binary("==", x, const(0, x.type)))
         yield replace(found, guards=(*within, *found.guards), loops=(*axes.values(), *turns))

@@ -24,8 +24,9 @@ from workbench.target import Target
 Resource: TypeAlias = Literal[
     "launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency"
 ]
-L2_PORT = 64  # bytes a clock that a multiprocessor has from L2 at most (NVIDIA A100 whitepaper)
-UNHIDDEN = 0.2  # of the time of what is not the longest, that is not behind it
+L2_PORT = 64  # bytes a clock that one multiprocessor has from L2 at most: two sectors, assumed
+# Of the time of what is not the longest, that is not behind it: fits the lessons' recorded kernels.
+UNHIDDEN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +92,15 @@ def rates_of(target: Target) -> Rates | None:
 
 
 def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) -> Launch:
-    """A launch of `kernel`; where `registers` of a thread are not known, they are estimated.
+    """A launch of `kernel`; where `registers` of a thread are not recorded, they are estimated.
 
     Raises UncountedError where data say what is touched, and Fail where sizes do.
     """
     kept = keep_values(kernel)
-    needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
-    full = occupancy(kept, target, registers or needed)
+    full = occupancy(kernel, target, registers)
+    if full is not None and full.registers[0] < full.registers[1]:
+        needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
+        full = occupancy(kernel, target, needed)
     assert full is not None  # of a target whose rates are known
     asked = from_l2(kept, demands(kept), max(full.room[1], 1), rates.sms)
     return Launch(kept, rates, full, asked)
@@ -135,7 +138,7 @@ class Launch:
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """What each resource has to do."""
-        on = f"on each of {min(self.blocks, self.rates.sms)} multiprocessors"
+        on = f"on {count_text(min(self.blocks, self.rates.sms), 'multiprocessor')}"
         schedulers, operations = self.rates.schedulers, self.rates.operations
         return (
             self._launch(),
@@ -155,9 +158,11 @@ class Launch:
         The L1 cache and shared memory are one memory, which does one thing at a time.
         """
         each = {term.resource: term.us for term in self.terms}
+        first = self.rates.launch * 1e6
+        each["launch"] -= first
         each["shared"] += each.pop("L1")
         longest = max(each.values())
-        return self.rates.launch * 1e6 + longest + UNHIDDEN * (sum(each.values()) - longest)
+        return first + longest + UNHIDDEN * (sum(each.values()) - longest)
 
     def _launch(self) -> Term:
         us = (self.rates.launch + self.starts * self.blocks * self.rates.block) * 1e6

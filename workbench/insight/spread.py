@@ -49,13 +49,13 @@ def width(access: Access) -> int:
     return max((n.lanes for n in walk(access.node) if isinstance(n, Ramp)), default=1)
 
 
-def neighbours(access: Access) -> str:
-    """The innermost loop whose turns touch neighbouring cells; "" where there is none."""
+def neighbours(access: Access) -> Var | None:
+    """The variable of the innermost loop whose turns touch neighbouring cells, if there is one."""
     of = spread(access)
-    names = {var: loop.var.name for var, loop in zip(of.extents, access.loops, strict=True)}
-    steps = {digit: step for digit, step in of.forms[-1].terms.items() if isinstance(digit, Digit)}
-    found = [digit.var for digit, step in steps.items() if step == 1 and digit.stride == 1]
-    return next((names[var] for var in reversed(of.extents) if var in found), "")
+    own = {var: loop.var for var, loop in zip(of.extents, access.loops, strict=True)}
+    digits = [d for d, step in of.forms[-1].terms.items() if isinstance(d, Digit) and step == 1]
+    beside = {digit.var for digit in digits if digit.stride == 1}
+    return next((own[var] for var in reversed(of.extents) if var in beside), None)
 
 
 @dataclass(frozen=True, slots=True)

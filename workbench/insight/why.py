@@ -88,7 +88,7 @@ def _caption(us: float, faults: Sequence[Fault]) -> str:
     if not faults:
         return f"Of {us_text(us)} nothing is lost that a single change would win back."
     first = faults[0]
-    return f"{first.words}: {us_text(first.gain)} of {us_text(us)}."
+    return f"{first.words}: without that {us_text(first.gain)} of {us_text(us)} less, modelled."
 
 
 def _faults(one: Launch) -> Iterator[Fault]:
@@ -129,42 +129,63 @@ def _scaled(one: Launch, share: Callable[[Demand], float]) -> Launch:
     return replace(one, asked=asked)
 
 
-def _requests(one: Launch, access: Access) -> float:
-    """The requests of an access to memory."""
-    return next(d.amount for d in one.asked if d.access is access and d.resource == "issue")
+def _moves(one: Launch) -> dict[Access, Demand]:
+    """The requests of each access to memory."""
+    found: dict[Access, Demand] = {}
+    for demand in one.asked:
+        if demand.resource == "issue" and demand.access.buffer.scope != "local":
+            found.setdefault(demand.access, demand)
+    return found
 
 
-def _wasteful(one: Launch, resource: str) -> Iterator[tuple[Demand, Launch, float]]:
-    """What takes more turns than its bytes need, `one` without that, and the requests."""
+def _wasteful(one: Launch, resource: str) -> Iterator[tuple[Access, Launch, str, str]]:
+    """Where a statement takes more turns for a buffer than its bytes need.
+
+    Each with `one` without that, and the turns of a request, as they are and at best.
+    """
+    moves = _moves(one)
+    groups: dict[object, list[Demand]] = {}
     for demand in one.asked:
         if demand.resource == resource and demand.amount > demand.least:
-            asked = tuple(replace(d, amount=d.least) if d is demand else d for d in one.asked)
-            yield demand, replace(one, asked=asked), _requests(one, demand.access)
+            access = demand.access
+            groups.setdefault((access.store, access.buffer, access.writes), []).append(demand)
+    for group in groups.values():
+        asked = tuple(replace(d, amount=d.least) if d in group else d for d in one.asked)
+        requests = sum(moves[d.access].amount for d in group)
+        sums = (sum(d.amount for d in group), sum(d.least for d in group))
+        turns, least = (f"{total / requests:.3g}" for total in sums)
+        yield group[0].access, replace(one, asked=asked), turns, least
 
 
 def _coalescing(one: Launch) -> Iterator[Fault]:
     """Ideal: the lanes of each request lie side by side."""
-    for demand, better, requests in _wasteful(one, "L1"):
-        access = demand.access
-        verb = "store" if access.writes else "load"
+    stored = {v for d in one.asked if _is_result(d.access) for v in d.access.variables()}
+    for access, better, turns, least in _wasteful(one, "L1"):
         words = (
-            f"A {verb} of {access.buffer.name} touches {demand.amount / requests:.3g} lines of "
-            f"128 bytes where {demand.least / requests:.3g} would do"
+            f"A {_verb(access)} of {access.buffer.name} touches {turns} lines of 128 bytes where "
+            f"{least} would do"
         )
-        yield _fault(one, better, "coalescing", words, "bind", neighbours(access), access)
+        beside = neighbours(access)
+        place = beside.name if beside is not None and beside in stored else _axis(one, "thread")
+        yield _fault(one, better, "coalescing", words, "bind", place, access)
+
+
+def _is_result(access: Access) -> bool:
+    return access.writes and access.buffer.scope == "global"
+
+
+def _verb(access: Access) -> str:
+    return "store" if access.writes else "load"
 
 
 def _conflicts(one: Launch) -> Iterator[Fault]:
-    """Ideal: every request is served by as many banks as it needs words."""
-    for demand, better, requests in _wasteful(one, "shared"):
-        access = demand.access
-        verb = "store" if access.writes else "load"
+    """Ideal: the words of a request are in banks of their own."""
+    for access, better, turns, least in _wasteful(one, "shared"):
+        name = access.buffer.name
         words = (
-            f"A {verb} of {access.buffer.name} takes {demand.amount / requests:.3g} turns of the "
-            f"banks where {demand.least / requests:.3g} would do"
+            f"A {_verb(access)} of {name} takes {turns} turns of the banks where {least} would do"
         )
-        place = access.buffer.name
-        yield _fault(one, better, "conflicts", words, "storage_align", place, access)
+        yield _fault(one, better, "conflicts", words, "storage_align", name, access)
 
 
 def _reuse_of_global(one: Launch) -> Iterator[Fault]:
@@ -180,36 +201,33 @@ def _reuse_of_shared(one: Launch) -> Iterator[Fault]:
 
 
 def _reuse(one: Launch, loads: Sequence[Demand], verb: str) -> Iterator[Fault]:
+    moves = _moves(one)
     computed = sum(d.amount for d in one.asked if d.resource == "arithmetic")
-    shares: dict[Access, float] = {}
-    for demand in loads:
-        requests = _requests(one, demand.access)
-        enough = max(computed / TILE, _once(one, demand.access))
-        shares[demand.access] = min(1.0, enough / requests)
-    if not shares or min(shares.values()) == 1:
+    made = [d.access for d in loads if moves[d.access].amount]
+    if not computed or not made:
         return
-    better = _scaled(one, lambda d: shares.get(d.access, 1.0))
-    most = max(loads, key=lambda d: d.amount * (1 - shares[d.access])).access
-    again = 1 - min(1.0, _once(one, most) / _requests(one, most))
-    where = "shared memory" if most.buffer.scope == "shared" else "global memory"
+    once = {access: min(_once(one, access), moves[access].amount) for access in made}
+    enough = {a: max(computed / TILE, least) / moves[a].amount for a, least in once.items()}
+    shares = {access: share for access, share in enough.items() if share < 1}
+    if not shares:
+        return
+    lost = {d.access: d.amount * (1 - shares[d.access]) for d in loads if d.access in shares}
+    most = max(lost, key=lost.__getitem__)
+    again = 1 - once[most] / moves[most].amount
     words = (
-        f"{again:.0%} of what is loaded of {most.buffer.name} from {where} was loaded before, "
-        f"{_requests(one, most) / computed:.2g} loads for each operation"
+        f"{again:.1%} of what is loaded of {most.buffer.name} was loaded before; loads for each "
+        f"operation: {moves[most].amount / computed:.2g}"
     )
-    threads = [loop.var.name for loop in most.loops if loop.role == "thread"]
-    place = most.buffer.name if verb == "cache_read" else (threads or [""])[0]
+    place = most.buffer.name if verb == "cache_read" else _axis(one, "thread")
+    better = _scaled(one, lambda demand: shares.get(demand.access, 1.0))
     yield _fault(one, better, "reuse", words, verb, place, most)
 
 
-def _once(one: Launch, access: Access) -> float:
-    """The requests that load each cell once: of the array, or as often as a block fills it."""
-    if access.buffer.scope == "shared":
-        return sum(
-            d.amount
-            for d in one.asked
-            if d.resource == "issue" and d.access.buffer is access.buffer and d.access.writes
-        )
-    return bytes_of(access.buffer) / LINE
+def _once(one: Launch, load: Access) -> float:
+    """The requests that load each cell once: of the array, or each time that a block fills it."""
+    if load.buffer.scope == "global":
+        return bytes_of(load.buffer) / LINE
+    return sum(d.amount for a, d in _moves(one).items() if a.writes and a.buffer is load.buffer)
 
 
 def _redundant(one: Launch) -> Iterator[Fault]:
@@ -240,11 +258,9 @@ def _idle_multiprocessors(one: Launch) -> Iterator[Fault]:
     last = blocks % sms
     if last:
         better = replace(one, even=True, waits=min(1.0, blocks / sms))
-        some = (
-            f"of {blocks:,} blocks the last {last} leave {sms - last} of {sms} multiprocessors idle"
-        )
-        few = f"{blocks} blocks leave {sms - blocks} of {sms} multiprocessors idle"
-        words = few if blocks < sms else some
+        words = f"{sms - blocks} of {sms} multiprocessors have no block"
+        if blocks > sms:
+            words = f"The last {last} of {blocks:,} blocks leave {sms - last} multiprocessors idle"
         yield _fault(one, better, "idle multiprocessors", words, "split", _axis(one, "block"))
 
 
@@ -271,36 +287,28 @@ def _launches(one: Launch) -> Iterator[Fault]:
 def _latency(one: Launch) -> Iterator[Fault]:
     """Ideal: a warp finds every value there when it wants it."""
     full, limit = one.occupancy.fraction[1], one.occupancy.limited_by
-    why = f", limited by {limit}" if limit else ""
-    words = f"{full:.0%} of the warps that there is room for are there{why}, too few to wait less"
-    better = replace(one, waits=0.0)
+    by = f", limited by {limit}" if limit and full < 1 else ""
+    words = f"Warps wait, and {full:.0%} of those that there is room for are there{by}"
     made = compiled(one.kernel)
-    waiting = [var.name for var in made.waiting]
-    verb = "pipeline" if waiting else "unroll"
-    rolled = [
-        loop.loop_var.name
-        for loop in walk(one.kernel.body)
-        if isinstance(loop, For) and made.together[loop.loop_var] < extent_of(loop)
-    ]
-    place = waiting[0] if waiting else (rolled or [""])[-1]
-    yield _fault(one, better, "latency", words, verb, place)
+    loops = [node for node in walk(one.kernel.body) if isinstance(node, For)]
+    waiting = [loop.loop_var.name for loop in loops if loop.loop_var in made.waiting]
+    rolled = [x.loop_var.name for x in loops if made.together[x.loop_var] < extent_of(x)]
+    verb, place = ("pipeline", waiting[0]) if waiting else ("unroll", "".join(rolled[-1:]))
+    yield _fault(one, replace(one, waits=0.0), "latency", words, verb, place)
 
 
 def _instructions(one: Launch) -> Iterator[Fault]:
     """Ideal: what is loaded or stored comes 16 bytes at a time."""
-    issued = [d for d in one.asked if d.resource == "issue"]
-    widths = {d.access: lane_bytes(compiled(one.kernel).issued(d.access)) / VECTOR for d in issued}
-    moves = {id(d) for d in issued if d.amount == _requests(one, d.access)}
-    better = _scaled(one, lambda d: widths[d.access] if id(d) in moves else 1.0)
-    moved = sum(d.amount for d in issued if id(d) in moves)
-    total = sum(d.amount for d in issued)
-    if not moved:
-        return
-    most = max((d for d in issued if id(d) in moves), key=lambda d: d.amount).access
-    words = (
-        f"{moved / total:.0%} of the instructions load or store, most of them {most.buffer.name}"
-    )
-    yield _fault(one, better, "instructions", words, "vectorize", neighbours(most), most)
+    moves, made = _moves(one), compiled(one.kernel)
+    moved = sum(demand.amount for demand in moves.values())
+    total = sum(demand.amount for demand in one.asked if demand.resource == "issue")
+    most = max(moves.values(), key=lambda demand: demand.amount).access
+    less = {id(d): lane_bytes(made.issued(a)) / VECTOR for a, d in moves.items()}
+    better = _scaled(one, lambda demand: less.get(id(demand), 1.0))
+    words = f"{moved / total:.0%} of the instructions load or store, most often {most.buffer.name}"
+    beside = neighbours(most)
+    place = "" if beside is None else beside.name
+    yield _fault(one, better, "instructions", words, "vectorize", place, most)
 
 
 def _axis(one: Launch, role: str) -> str:

@@ -70,6 +70,7 @@ from workbench.ir.nodes import (
     in_width,
     is_data,
     is_text,
+    is_warp_call,
     lie_apart,
     meet,
     memory_of,
@@ -100,6 +101,7 @@ from workbench.ir.visit import (
     substitute_buffers,
     substitute_cells,
     walk,
+    walk_statements,
 )
 
 __all__ = [
@@ -191,6 +193,7 @@ __all__ = [
     "in_width",
     "is_data",
     "is_text",
+    "is_warp_call",
     "loops_and_blocks",
     "path_to",
     "rebuild",
@@ -206,4 +209,5 @@ __all__ = [
     "substitute_buffers",
     "substitute_cells",
     "walk",
+    "walk_statements",
 ]

@@ -3,6 +3,7 @@
 from workbench.lesson.banks import Banks, banks
 from workbench.lesson.begin import begin
 from workbench.lesson.checking import check_result
+from workbench.lesson.choosing import Choosing, four_kernels
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.goals import traffic
@@ -17,6 +18,7 @@ from workbench.lesson.review import Progress, Review, progress, review
 
 __all__ = [
     "Banks",
+    "Choosing",
     "Comparison",
     "Exercise",
     "Goal",
@@ -30,6 +32,7 @@ __all__ = [
     "check_result",
     "compare",
     "exercise",
+    "four_kernels",
     "gpu",
     "how_many_loads",
     "how_often_used",

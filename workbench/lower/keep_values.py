@@ -51,17 +51,17 @@ from workbench.ir import (
     const,
     copy_fresh,
     flat_index,
+    is_warp_call,
     once,
     rebuild,
     rewrite,
     seq,
     stmts_of,
-    walk,
+    walk_statements,
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import OWN
 from workbench.lower.unroll_registers import turns_written
-from workbench.lower.warp_calls import is_warp_call
 
 _MOST = 32  # values of one load: a thread has 255 registers, and its sums are in some of them
 
@@ -231,11 +231,12 @@ def _with(stmt: Stmt, values: Mapping[Node, Expr]) -> Stmt:
     return rewrite(stmt, lambda node: values.get(node, node)) if values else stmt
 
 
+@once
 def _waits(stmt: Stmt) -> bool:
     """Whether the threads wait somewhere in `stmt`, if only as a warp that makes a call."""
     return any(
         isinstance(node, (Barrier, CommitGroup, WaitGroup)) or is_warp_call(node)
-        for node in walk(stmt)
+        for node in walk_statements(stmt)
     )
 
 

@@ -460,7 +460,14 @@ def _read_lying(r: Reader, said: str, given: dict[str, ast.expr]) -> int:
 
 
 def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:
-    """As `declared`, of what a caller brings, or of a tensor intrinsic's tile: a whole array."""
+    """As `declared`, of what a caller brings, or of a tensor intrinsic's tile: a whole array.
+
+    Names for the strides of a tile stand for what they are where it lies.
+    """
+    steps = getattr(given.get("strides"), "elts", [])
+    if any(_is_open(r, step) for step in steps):
+        r.row_strides[name] = r.text(steps[0])
+        given = {key: value for key, value in given.items() if key != "strides"}
     buffer = declared(r, given, name, tree)
     if buffer.strides and any(
         stride != prod(buffer.shape[axis + 1 :])

@@ -58,13 +58,13 @@ _ARCH_SOURCES = (
 )
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
 
-# What no data sheet tells, on an H200 at 1,980 MHz with driver 580.159: 16-byte loads of working
-# sets of 4 to 32 MiB, kernels that do nothing in a CUDA graph, chains of loads.
+# What no data sheet tells, on an H200 at 1,980 MHz: 16-byte loads of working sets of 4 to 32 MiB;
+# the rest by `benchmarks/rates.py`, kernels that do nothing in a CUDA graph and chains of loads.
 _H200_CLOCK, _H200_SMS = 1.98e9, 132
 _LAUNCH = {"launch_seconds": 0.5e-6, "block_seconds": 0.6e-9}
 _LATENCY = {"shared_latency": 29, "l1_latency": 41, "l2_latency": 286, "device_latency": 655}
 _L2_BANDWIDTH = 7.4e12
-_MEASURED = "measured on an H200 at 1,980 MHz, driver 580.159"
+_MEASURED = "measured on an H200 at 1,980 MHz, November 2026"
 _ASSUMED = "assumed: as measured on an H200, a clock and, for L2, a multiprocessor"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
+from workbench.runtime.launching import waiting
 from workbench.schedule import Schedule
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
@@ -119,8 +120,7 @@ class Session:
         node, view, against = self.cursor.node, self.view, self.state["against"]
         name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
         shown = page(self.cursor, view, self.desk, self.state.get(name))
-        if picture := shown["shown"].get("tiles"):
-            shown["pictures"] = shown_alone(shown["pictures"], picture)
+        shown["pictures"] = shown_alone(shown["pictures"], shown["shown"])
         made = {name: shown}
         if against >= 0:
             compared = comparison(self.history[against], node, view, self.desk)
@@ -314,7 +314,7 @@ class Session:
         self._begin(
             f"Running step {node.id}",
             "blocks",
-            lambda runner, progress: runner.run(node.func, start, progress, on),
+            lambda runner, progress, waits: runner.run(node.func, start, progress, on, waits),
             done,
         )
 
@@ -332,8 +332,8 @@ class Session:
         self._begin(
             f"Timing {a.id} and {b.id}",
             "rounds",
-            lambda runner, progress: runner.time_both(
-                *functions(a, b), (title(a), title(b)), progress
+            lambda runner, progress, waits: runner.time_both(
+                *functions(a, b), (title(a), title(b)), progress, waits
             ),
             done,
         )
@@ -342,13 +342,16 @@ class Session:
         self,
         what: str,
         unit: str,
-        work: Callable[[Runner, Progress], dict[str, Any]],
+        work: Callable[[Runner, Progress, Callable[[int], None]], dict[str, Any]],
         done: Callable[[dict[str, Any]], None],
     ) -> None:
         def tell(number: int, of: int) -> None:
             self._say(f"{what}: {number} of {of} {unit}", "running", done=number, of=of)
 
-        self._jobs.begin(Job(work, tell, done, self.failed))
+        def waits(before: int) -> None:
+            self._say(f"{what}: {waiting(before)}" if before else f"{what} …", "running")
+
+        self._jobs.begin(Job(work, tell, waits, done, self.failed))
         self._say(f"{what} …", "running")
 
     def stop(self) -> None:

@@ -241,14 +241,20 @@ def selection_of(name: str) -> dict[str, int]:
     return {key: int(value) for key, _, value in pairs}
 
 
-def shown_alone(pictures: Mapping[str, Any], shown: str) -> dict[str, Any]:
-    """`pictures` without those that the one `shown` slides to: a page grows by no dragging."""
-    one = pictures.get(shown, {})
-    return {
-        name: made
-        for name, made in pictures.items()
-        if name == shown or "at" not in made or not slides_to(one, selection_of(name))
-    }
+def shown_alone(pictures: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+    """`pictures` without those that the ones `shown` slide to: a page grows by no dragging.
+
+    Of requests to one memory there is just the one that is shown.
+    """
+    tiles = pictures.get(shown.get("tiles", ""), {})
+
+    def stays(name: str) -> bool:
+        kind = name.partition(":")[0]
+        if name == shown.get(kind) or kind not in ("tiles", *SCOPES):
+            return True
+        return kind == "tiles" and not slides_to(tiles, selection_of(name))
+
+    return {name: made for name, made in pictures.items() if stays(name)}
 
 
 def slides_to(picture: Mapping[str, Any], select: Mapping[str, int]) -> bool:
@@ -360,7 +366,7 @@ class _Kept(draw.Source):
         pairs = zip(built.kernels, registers_of(func), strict=True)
         return [insight.occupancy(kernel, built.target, number) for kernel, number in pairs]
 
-    def roofline(self, func: PrimFunc) -> Roofline | None:
+    def roofline(self, func: PrimFunc) -> Roofline:
         return memo(func, "roofline", lambda: draw.Source.roofline(self, func))
 
 

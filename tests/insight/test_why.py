@@ -1,0 +1,118 @@
+"""Why a kernel is slow: each fault by hand, with its number, its gain and what would help."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from benchmarks.drawn import cells, shared, windows
+from benchmarks.histories import window_sum
+from benchmarks.matmuls import blocking_with_shared, matmul
+from workbench import insight, target
+from workbench.insight import Fault, Why
+from workbench.ir import PrimFunc
+
+H200 = target.get("nvidia/h200")
+
+
+def why(sch: wb.Schedule) -> Why:
+    assert isinstance(sch.func, PrimFunc)
+    lowered = insight.lowered_of(sch.func)
+    assert lowered is not None
+    return insight.why(lowered.kernels, H200)
+
+
+def fault(found: Why, name: str, buffer: str = "") -> Fault:
+    return next(f for f in found.faults if f.name == name and f.buffer in (buffer, f.buffer))
+
+
+def product(n: int = 256) -> wb.Schedule:
+    return wb.Schedule(matmul(n))
+
+
+def test_rows_along_a_warp_are_told_with_the_lines_that_they_touch():
+    """16 x 16 threads, rows along x: a load of A is in 16 rows, one of B in two columns."""
+    found = fault(why(cells(product(), 16, 16, along="i")), "coalescing", "A")
+    assert found.words == "A load of A touches 16 lines of 128 bytes where 1 would do"
+    assert (found.verb, found.place) == ("bind", "i_1")
+    assert "A[" in found.statement
+
+
+def test_neighbours_that_one_thread_has_to_itself_are_to_be_bound():
+    """Each thread's 32 outputs are a line of its own."""
+    found = why(windows(wb.Schedule(window_sum(2**20)), 256, each=32, runs=True))
+    words = "A store of B touches 32 lines of 128 bytes where 1 would do"
+    told = next(f for f in found.faults if f.buffer == "B")
+    assert (told.name, told.words, told.verb, told.place) == ("coalescing", words, "bind", "i_2")
+
+
+@pytest.mark.parametrize("pad, turns", [(0, 32), (1, 1)])
+def test_a_bank_for_all_lanes(pad: int, turns: int):
+    """Lanes 32 words apart are in one bank; 33 words apart, each in its own."""
+    found = why(shared(product(), 1, 4, 32, 8, 32, along="i", width=1, pad=pad))
+    told = [f for f in found.faults if f.name == "conflicts" and f.verb == "storage_align"]
+    words = [f.words for f in told if f.buffer == "A_shared" and f.words.startswith("A load")]
+    expected = f"A load of A_shared takes {turns} turns of the banks where "
+    assert all(text.startswith(expected) for text in words)
+    assert bool(words) == (pad == 0)
+
+
+def test_what_every_thread_copies_is_redundant():
+    sch = wb.Schedule(window_sum(2**20))
+    found = fault(why(windows(sch, 128, copy="alone")), "redundant")
+    assert found.words == "128 threads copy the same cells of A_shared, each for itself"
+    assert (found.verb, found.place, found.buffer) == ("bind", "ax0", "A_shared")
+
+
+def test_few_blocks_leave_multiprocessors_idle():
+    """256 x 256 in tiles of 128 x 128: four blocks, and 33 times as many multiprocessors."""
+    found = why(blocking_with_shared(product(), 8, 8, 16, 16, 8))
+    told = fault(found, "idle multiprocessors")
+    assert told.words == "128 of 132 multiprocessors have no block"
+    assert (told.verb, told.place) == ("split", "j_0")
+    assert found.faults[0] is told
+
+
+def test_blocks_that_are_too_many_are_told_with_what_they_take():
+    found = why(windows(wb.Schedule(window_sum(2**20)), 8)).faults[0]
+    assert found.name == "launch"
+    assert found.words == "131,072 blocks take 78.6 µs to start; 4,224 fill the GPU"
+    assert found.gain == pytest.approx((131072 - 4224) * 0.6e-3, rel=0.03)
+
+
+def test_lanes_without_a_thread():
+    found = fault(why(cells(product(), 4, 2)), "idle lanes")
+    assert found.words == "24 of the 32 lanes of a block have no thread"
+
+
+def test_two_faults_at_once_stand_by_what_each_alone_would_gain():
+    found = why(cells(product(), 16, 16, along="i"))
+    assert {"coalescing", "reuse"} <= {f.name for f in found.faults}
+    gains = [f.gain for f in found.faults]
+    assert gains == sorted(gains, reverse=True)
+    assert found.us is not None and all(0 < gain < found.us for gain in gains)
+    assert len(found.table.rows) == len(found.faults)
+
+
+def test_where_the_launch_takes_longest_nothing_is_ranked():
+    found = why(cells(wb.Schedule(matmul(8)), 8, 8))
+    assert found.faults == ()
+    assert found.caption.endswith("most is the launch: no schedule makes it faster.")
+
+
+def test_there_is_no_answer_without_a_time():
+    found = insight.why(wb.build(cells(product(), 16, 16)).kernels, target.get("cuda"))
+    assert (found.us, found.faults) == (None, ())
+    assert found.caption == "No modelled time: nobody knows how fast any CUDA GPU is."
+
+
+def test_each_verb_that_is_named_is_one_of_a_schedule():
+    ways = [
+        cells(product(), 16, 16, along="i"),
+        cells(product(), 4, 2),
+        shared(product(), 1, 4, 32, 8, 32, along="i", width=1),
+        windows(wb.Schedule(window_sum(2**20)), 128, copy="alone"),
+        blocking_with_shared(product(), 8, 8, 16, 16, 8),
+    ]
+    verbs = {f.verb for sch in ways for f in why(sch).faults}
+    assert len(verbs) >= 5 and all(hasattr(wb.Schedule, verb) for verb in verbs)
