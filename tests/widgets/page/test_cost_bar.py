@@ -11,10 +11,12 @@ import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul, naive
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench import lesson
+from workbench.insight import Fault
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.ask import session
-from workbench.widgets.page.cost_bar import NOTHING, statement_keys
+from workbench.widgets.page.cost_bar import NOTHING, block_of
+from workbench.widgets.page.why_slow import place_of
 
 ANY_SIZE = """
 @T.prim_func
@@ -115,16 +117,41 @@ def test_a_statement_leads_to_its_block_and_buffer():
 def test_sums_are_told_from_where_they_start_and_kept_values_from_stores():
     sch = Schedule(matmul(8))
     blocking_with_shared(sch, 2, 2, 2, 2, 2)
-    lab = wb.lab(sch)
-    names, func = lab.session.desk.names(sch.func), sch.func
+    func = sch.func
 
     def block(statement: str, buffer: str) -> str:
-        return names.about[statement_keys(names, func, statement, buffer).split()[0]]["name"]
+        found = block_of(func, statement, buffer)
+        return found.name if found else ""
 
     assert block("C_local[0] = T.float32(0)", "C_local") == "C_init"
     assert block("C_local[0] = C_local[0] + A_shared_kept[0] * x[1]", "C_local") == "C_update"
     assert block("A_shared_kept[i_2] = A_shared[i_2]", "A_shared") == "C_update"
-    assert statement_keys(names, func, "if odd", "nowhere") == ""
+    assert block("if odd", "nowhere") == ""
+
+
+TWO = """
+@T.prim_func
+def main(
+    A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")
+):
+    for i in range(64):
+        with T.block("B"):
+            v = T.axis.spatial(64, i)
+            B[v] = A[v] * T.float32(2)
+    for i in range(64):
+        with T.block("C"):
+            v = T.axis.spatial(64, i)
+            C[v] = B[v] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize("name", ["B", "C"])
+def test_of_loops_of_one_name_a_fault_means_that_around_its_statement(name: str):
+    sch = Schedule(parse(TWO))
+    desk = wb.lab(sch).session.desk
+    fault = Fault("coalescing", 1.0, "", "bind", "i", "", f"{name}[i] = A[i]", "A")
+    (loop,) = sch.get_loops(name)
+    assert desk.keys.thing(place_of(desk, sch.func, fault)) is sch.get(loop).loop_var
 
 
 def test_in_the_place_of_a_bar_stands_why_there_is_none():

@@ -8,14 +8,14 @@ from workbench import draw, insight, runtime
 from workbench.diag import Fail
 from workbench.insight import Modelled, Term
 from workbench.insight.launched import us_text
-from workbench.ir import PrimFunc
+from workbench.ir import Block, PrimFunc
 from workbench.runtime import Timing
 from workbench.target import get, of_device
 from workbench.widgets.page.at_place import touching
 from workbench.widgets.page.costs import MODEL
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, is_known, memo
-from workbench.widgets.page.names import Names, buffers_of
+from workbench.widgets.page.names import Thing, buffers_of
 from workbench.widgets.page.pictures import registers_of, roofline_of
 
 NOTHING: dict[str, Any] = {"waits": "", "text": ""}
@@ -65,7 +65,7 @@ def shown_bar(
         return {"waits": "", "text": now.caption}
     was = None if before is None else _known(before)
     key = ("bar", desk.owner, before, measured)
-    return memo(after, key, lambda: _bar(desk.names(after), after, now, was, measured))
+    return memo(after, key, lambda: _bar(desk, after, now, was, measured))
 
 
 def _known(func: PrimFunc) -> Modelled | None:
@@ -76,7 +76,7 @@ def _known(func: PrimFunc) -> Modelled | None:
 
 
 def _bar(
-    names: Names, func: PrimFunc, now: Modelled, was: Modelled | None, measured: float | None
+    desk: Desk, func: PrimFunc, now: Modelled, was: Modelled | None, measured: float | None
 ) -> dict[str, Any]:
     assert now.us is not None
     ghost = was.us if was is not None else None
@@ -106,7 +106,7 @@ def _bar(
         "about": f"on {get(draw.GPU).title}{said}",
         "said": f"{now.caption.rstrip('.')}{said}.",
         "kind": now.kind,
-        "rows": [_row(names, func, term, longest.us) for term in now.terms],
+        "rows": [_row(desk, func, term, longest.us) for term in now.terms],
     }
 
 
@@ -133,7 +133,7 @@ def _roof(func: PrimFunc) -> float | None:
     return max(roofs.work / roofs.peak, roofs.least_bytes / speed) * 1e6
 
 
-def _row(names: Names, func: PrimFunc, term: Term, longest: float) -> dict[str, Any]:
+def _row(desk: Desk, func: PrimFunc, term: Term, longest: float) -> dict[str, Any]:
     """A resource: its time, as a share of the longest too, why, and the statements that ask."""
     return {
         "name": term.resource,
@@ -144,32 +144,30 @@ def _row(names: Names, func: PrimFunc, term: Term, longest: float) -> dict[str, 
             {
                 "text": part.statement,
                 "us": us_text(part.us),
-                "keys": statement_keys(names, func, part.statement, part.buffer),
+                "keys": statement_keys(desk, func, part.statement, part.buffer),
             }
             for part in term.parts[:PARTS]
         ],
     }
 
 
-def statement_keys(names: Names, func: PrimFunc, statement: str, buffer: str) -> str:
-    """The block that a statement of a kernel is of and the buffer, as keys between spaces.
+def block_of(func: PrimFunc, statement: str, buffer: str) -> Block | None:
+    """The block that a statement of a kernel is of, one that loads or stores `buffer`.
 
     That is the block that writes what the statement stores, the last one where it loads something
     for that; where it stores a value kept of `buffer`, the block that reads this.
     """
     there = {one.name: one for one in buffers_of(func)}
     cell, _, value = statement.partition(" = ")
-    block = ""
     if stored := there.get(cell.partition("[")[0]):
         writers = [b for b in touching(func, stored) if any(r.buffer is stored for r in b.writes)]
-        block = writers[-1 if "[" in value else 0].name
-    elif buffer in there:
-        block = touching(func, there[buffer])[-1].name
-    found = (key_of(names, "block", block), key_of(names, "buffer", buffer))
-    return " ".join(key for key in found if key)
+        return writers[-1 if "[" in value else 0]
+    return touching(func, there[buffer])[-1] if buffer in there else None
 
 
-def key_of(names: Names, kind: str, name: str) -> str:
-    """The key of the loop, block or buffer of that name; "" where there is none."""
-    about = names.about.items()
-    return next((key for key, one in about if (one["kind"], one["name"]) == (kind, name)), "")
+def statement_keys(desk: Desk, func: PrimFunc, statement: str, buffer: str) -> str:
+    """What a statement of a kernel stands for in the program: its block and `buffer`, as keys."""
+    block = block_of(func, statement, buffer)
+    things: list[Thing] = [] if block is None else [block.id]
+    things += [one for one in buffers_of(func) if one.name == buffer]
+    return " ".join(desk.keys.of(thing) for thing in things)

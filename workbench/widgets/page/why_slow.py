@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from workbench import draw, insight
@@ -10,11 +9,12 @@ from workbench.diag import Fail
 from workbench.insight import Fault, Why
 from workbench.insight.launched import us_text
 from workbench.ir import PrimFunc
+from workbench.ir.places import places
 from workbench.target import get
-from workbench.widgets.page.cost_bar import key_of, most_registers, shows_time, statement_keys
+from workbench.widgets.page.cost_bar import block_of, most_registers, shows_time, statement_keys
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, is_known, memo
-from workbench.widgets.page.names import Names
+from workbench.widgets.page.names import buffers_of
 
 FAULTS = 6  # that are told
 
@@ -39,24 +39,30 @@ def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
         return None
 
     def make() -> dict[str, Any]:
-        names = desk.names(func)
-        faults = [_fault(names, func, fault, desk.offered) for fault in found.faults[:FAULTS]]
+        faults = [_fault(desk, func, fault) for fault in found.faults[:FAULTS]]
         return {"text": found.caption, "faults": faults}
 
     return memo(func, ("faults", desk.owner), make)
 
 
-def _fault(
-    names: Names, func: PrimFunc, fault: Fault, offered: Sequence[str] | None
-) -> dict[str, Any]:
+def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
     """A fault, where it is, and the form of the verb that would help, where its place is."""
-    place = key_of(names, "loop", fault.place) or key_of(names, "buffer", fault.place)
+    place = place_of(desk, func, fault)
     return {
         "words": f"{fault.words[:1].upper()}{fault.words[1:]}.",
         "gain": us_text(fault.gain),
-        "keys": statement_keys(names, func, fault.statement, fault.buffer),
+        "keys": statement_keys(desk, func, fault.statement, fault.buffer),
         "verb": fault.verb,
         "place": place,
         "at": fault.place if place else "",
-        "offered": offered is None or fault.verb in offered,
+        "offered": desk.offered is None or fault.verb in desk.offered,
     }
+
+
+def place_of(desk: Desk, func: PrimFunc, fault: Fault) -> str:
+    """The key of the loop or buffer that a fault names: of loops of one name, one of its block."""
+    known, block = places(func), block_of(func, fault.statement, fault.buffer)
+    around = known.loops_above(known.blocks[block.id]) if block else ()
+    loops = (loop.loop_var for loop in (*around, *known.loops.values()))
+    named = (one for one in (*loops, *buffers_of(func)) if one.name == fault.place)
+    return next((desk.keys.of(one) for one in named), "")

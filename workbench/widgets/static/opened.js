@@ -89,9 +89,11 @@ export function openedCosts(lab, menu) {
     );
   }
 
-  /** Bring the block of a statement into view, in the program as it stands there. */
+  /** Bring a statement into view: its block, where the pane has blocks, else its buffer. */
   function bringInView(keys) {
-    const mark = keys && menu.markOf(keys.split(" ")[0]);
+    const marks = [...pane.closest(".wb-lab").querySelectorAll(".wb-program .wb-mark")];
+    const of = (key) => marks.find((mark) => mark.dataset.k.split(" ").includes(key));
+    const mark = keys.split(" ").map(of).find(Boolean);
     mark?.closest(".wb-fold")?.querySelector(".wb-unfold")?.click();
     mark?.scrollIntoView({ block: "center" });
   }
@@ -103,7 +105,10 @@ export function openedCosts(lab, menu) {
       return [h("p.wb-hint", {}, lab.offline ? saved : "Looking …")];
     }
     if (!found.faults.length) return [h("p.wb-hint", {}, ...prose(found.text))];
-    return [h("ol.wb-faults", {}, found.faults.map(fault))];
+    return [
+      h("p.wb-hint", {}, "What each would gain, modelled, if it alone were ideal:"),
+      h("ol.wb-faults", {}, found.faults.map(fault)),
+    ];
   }
 
   function fault({ words, gain, keys, verb, place, at, offered }) {
@@ -116,7 +121,7 @@ export function openedCosts(lab, menu) {
     return h(
       "li",
       { "data-lights": keys || null },
-      h("span.wb-fault-gain", {}, `${gain} less`),
+      h("span.wb-fault-gain", {}, gain),
       h(
         "span",
         {},
