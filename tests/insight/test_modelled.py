@@ -165,6 +165,27 @@ def main(
     )
 
 
+def test_there_is_no_time_for_any_size():
+    kernels = built("""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i_0 in T.thread_binding(n // 32 + 1, thread="blockIdx.x"):
+        for i_1 in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("B"):
+                T.where(i_0 * 32 + i_1 < n)
+                v = T.axis.spatial(n, i_0 * 32 + i_1)
+                B[v] = A[v] * T.float32(2)
+""")
+    found = insight.modelled(kernels, H200)
+    assert found.us is None
+    assert found.caption == (
+        "No modelled time: Can't count or draw main_kernel: its sizes are not known: `n`."
+    )
+
+
 def test_what_tensor_cores_do_has_no_time():
     _, steps, tiles = SCHEDULES[1]
     (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
@@ -258,3 +279,20 @@ def test_random_kernels_have_a_time_or_a_reason(seed: int):
         return
     assert all(0 <= one.us <= found.us + 0.5 for one in found.terms)
     assert all(0 < fault.gain < found.us for fault in faults.faults)
+
+
+def test_a_row_that_registers_have_no_room_for_is_loaded_for_each_column():
+    """Of the 64 turns 16 are written out; as the sum starts in them, the first 16 stand ahead."""
+    sch = wb.Schedule(matmul(32, 4, 64))
+    i, _, _ = sch.get_loops("C")
+    sch.bind(i, "threadIdx.x")
+    lowered = insight.lowered_of(sch.func)  # type: ignore[arg-type]  # of a program, not a module
+    assert lowered is not None
+    (kernel,) = lowered.kernels
+    together = {v.name: n for v, n in compiled(keep_values(kernel)).together.items()}
+    assert together == {"j": 1, "k": 16}
+    asked = demanded(kernel)
+    assert asked["A", "issue"] == pytest.approx(4 * 48 + 16)
+    assert asked["B", "issue"] == 4 * 64
+    # the sum is in a register from its start on, and stored behind its loop
+    assert ("C", "L1") in asked and asked["C", "issue"] == 4 * (1 + 1 + 64)

@@ -50,7 +50,7 @@ def launches_of(
     except UncountedError as error:
         raise NoTimeError(f"data say where {error} is, or there is too much to look at") from None
     except Fail as fail:
-        raise NoTimeError(fail.headline) from None
+        raise NoTimeError(fail.headline.rstrip(".")) from None
 
 
 def modelled(

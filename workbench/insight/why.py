@@ -215,7 +215,7 @@ def _reuse(one: Launch, loads: Sequence[Demand], verb: str) -> Iterator[Fault]:
     most = max(lost, key=lost.__getitem__)
     again = 1 - once[most] / moves[most].amount
     words = (
-        f"{again:.0%} of what is loaded of {most.buffer.name} was loaded before; loads for each "
+        f"{again:.1%} of what is loaded of {most.buffer.name} was loaded before; loads for each "
         f"operation: {moves[most].amount / computed:.2g}"
     )
     place = most.buffer.name if verb == "cache_read" else _axis(one, "thread")

@@ -166,7 +166,7 @@ class Runner:
         if wrong:
             brief, outcome = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
-        untimed = {"table": "", "brief": "", "notes": [NOT_TIMED]}
+        untimed: dict[str, Any] = {"table": "", "brief": "", "notes": [NOT_TIMED], "us": None}
         timed = untimed if wrong else times(built, start, arrays, waits)
         if self.stop.is_set():  # which ends the worker, of which `times` tells
             timed = {**untimed, "notes": [STOPPED_TIME]}
@@ -178,6 +178,7 @@ class Runner:
             "text": f"{brief[0]} Run on {where}: {outcome}",
             "time": timed["brief"],
             "times": timed["table"],
+            "us": timed["us"],
             "notes": [*notes, *timed["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
             "device": device_text(built.device),

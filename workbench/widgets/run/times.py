@@ -43,7 +43,8 @@ def times(
     time is known:
     then `notes` says so; `brief` is the first time in a sentence. `start` is the program of the
     history's beginning, which says what job is done: the vendor's library stands there where it
-    does the same one. `waits` is as in `Built.time`.
+    does the same one. `waits` is as in `Built.time`; `us` is what was measured, on a GPU of the
+    kind that is modelled, else None.
     """
     known = list(recorded.times(built.func))
     notes: list[str] = []
@@ -53,7 +54,7 @@ def times(
         except Fail as fail:
             notes.append(fail.headline)
     if not known:
-        return {"table": "", "brief": "", "notes": notes or [no_time(built)]}
+        return {"table": "", "brief": "", "notes": notes or [no_time(built)], "us": None}
     rows = [_row("this program", timing, roof(built, timing.device)) for timing in known]
     devices = {timing.device for timing in known}
     name, beside, failed = _vendor(start, arrays, devices, built, waits)
@@ -70,7 +71,9 @@ def times(
         brief += ", mostly launch"
         notes.append(SHORT)
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
-    return {"table": table, "brief": f"{brief}.", "notes": notes + failed}
+    same = first.kind == "measured" and of_device(first.device).name == draw.GPU
+    us = first.median * 1e6 if same else None
+    return {"table": table, "brief": f"{brief}.", "notes": notes + failed, "us": us}
 
 
 def no_time(built: Built) -> str:
