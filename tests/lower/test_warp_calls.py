@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from workbench import emulate, insight, script, target
 from workbench.codegen.cuda import CUDA
 from workbench.codegen.cuda_warps import CUDA_WARPS
 from workbench.diag import Refusal
+from workbench.intrin import tensor_intrin
 from workbench.ir import (
     WARP_CALL,
     Barrier,
@@ -130,6 +132,23 @@ def test_rows_have_to_be_aligned():
         "rows of 16."
     )
     assert error.detail == "rows are 18 cells of 2 bytes apart"
+
+
+def test_a_call_goes_to_its_memories_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tensor_intrin, "_registered", {})
+    ours = wb.TensorIntrin.get("wmma_load_16x16x16_f16_a_shared")
+    texts = (func.script().replace('scope="shared", ', "") for func in (ours.desc, ours.impl))
+    wb.TensorIntrin.register("load_from_global", *map(script.parse, texts))
+    text = whole().func.script()
+    text = text.replace("f16_a_shared", "").replace("wmma_load_16x16x16_", "load_from_global", 1)
+    copied = re.search(r"(A_shared_wmma_matrix_a\[.*\] = )A_shared(\[.*\])", text)
+    text = text.replace(copied[0], f"{copied[1]}A{copied[2]}")
+    text = re.sub(r"T.reads\(A_shared\[", "T.reads(A[", text)
+    error = refused(None, wb.Schedule(script.parse(text)))
+    assert error.headline == (
+        "Can't build this: A is in global memory, and tvm_load_matrix_sync takes its tile in "
+        "shared or shared.dyn."
+    )
 
 
 def test_a_warp_is_32_threads_along_x():

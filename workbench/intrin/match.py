@@ -180,6 +180,8 @@ class _Matching:
             case IfThenElse(condition, then, None), IfThenElse(condition=other, then_case=do):
                 self.value(condition, other)
                 self.statement(then, do)
+            case IfThenElse(condition, then, None), _ if arith.prove(condition, self.dom):
+                self.statement(then, theirs)  # which all turns do
             case SeqStmt(stmts), SeqStmt(others) if len(stmts) == len(others):
                 for pair in zip(stmts, others, strict=True):
                     self.statement(*pair)

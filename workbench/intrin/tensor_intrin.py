@@ -12,11 +12,15 @@ from workbench.intrin import teaching, wmma
 from workbench.ir import (
     WARP_CALL,
     Block,
+    BlockRealize,
     Buffer,
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Call,
+    Expr,
     For,
+    IfThenElse,
     Node,
     PrimFunc,
     is_text,
@@ -60,7 +64,8 @@ class TensorIntrin:
 
         Registered once more as it was, it is the same. Raises Fail where the two programs take
         other parameters, where `impl` does anything else than `desc` says, proved by their terms,
-        and, without `override`, for a name that another pair has.
+        where data decide what one of them does, and, without `override`, for a name that another
+        pair has.
 
         >>> dot4 = wb.TensorIntrin.get("dot4")
         >>> wb.TensorIntrin.register("my_dot4", dot4.desc, dot4.impl).name
@@ -159,7 +164,8 @@ def _turned(node: Node) -> Node:
 def check(intrin: TensorIntrin) -> None:
     """Refuse a pair that `tensorize` and lowering could not put in each other's place.
 
-    The two mean the same where all cells of the parameters end with the same terms (`access`). An
+    The two mean the same where all cells of the parameters end with the same terms (`access`),
+    whatever is in them, since no data decide which terms there are. An
     implementation also touches no cell that the description does not: beside a tile stand those
     of others, whom nothing orders.
     """
@@ -172,6 +178,8 @@ def check(intrin: TensorIntrin) -> None:
     _check_parameters(name, desc, impl)
     _check_description(name, desc)
     _check_implementation(name, impl)
+    _check_decided(name, desc, "description")
+    _check_decided(name, impl, "implementation")
     try:
         found = access.difference(desc, impl, access.random_data(desc, 0))
     except access.Invalid as invalid:
@@ -246,6 +254,33 @@ def _check_implementation(name: str, impl: PrimFunc) -> None:
                     f"{own.name} of its implementation is in {own.scope} memory",
                     'allocate what it needs for itself in scope="local"',
                 )
+
+
+def _check_decided(name: str, func: PrimFunc, what: str) -> None:
+    """Refuse what data lets run: terms follow one course, that of the data that they are run on."""
+    for node in walk(func.body):
+        for decides in _deciding(node):
+            if arith.reads_memory(decides):
+                raise _refusal(
+                    name,
+                    f"what its {what} does depends on data: {script.expr_text(decides)}",
+                    "choose between values with T.Select, T.min or T.max, and let loops alone "
+                    "tell the cells",
+                )
+
+
+def _deciding(node: Node) -> tuple[Expr, ...]:
+    """What decides whether, where and how often `node`, or a part of it, is evaluated."""
+    match node:
+        case IfThenElse(condition=condition) | Call("if_then_else", (condition, _, _)):
+            return (condition,)
+        case BufferLoad(indices=indices) | BufferStore(indices=indices):
+            return indices
+        case For(min=first, extent=extent):
+            return (first, extent)
+        case BlockRealize(iter_values=values, predicate=predicate):
+            return (*values, predicate)
+    return ()
 
 
 def _touched(func: PrimFunc) -> tuple[BufferRegion, ...]:

@@ -182,6 +182,7 @@ def check_warp_calls(kernel: Kernel, target: Target) -> None:
     _check_warps(kernel)
     known = known_bounds(kernel)
     for loop, call in calls.items():
+        _check_memories(kernel, call)
         _check_tiles(kernel, loop, call, known)
     _check_alike(kernel, list(calls.values()))
 
@@ -285,6 +286,30 @@ def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> No
             f"of {ALIGNED // size}",
             detail=f"rows are {tile.stride} cells of {size} bytes apart",
         )
+
+
+_PARTS = ("wmma.matrix_a", "wmma.matrix_b")
+_SHARED = ("shared", "shared.dyn")
+_MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "tvm_fill_fragment": (("wmma.accumulator",),),
+    "tvm_load_matrix_sync": (_PARTS, _SHARED),
+    "tvm_mma_sync": (("wmma.accumulator",), _PARTS[:1], _PARTS[1:]),
+    "tvm_store_matrix_sync": ((*_SHARED, "global"), ("wmma.accumulator",)),
+}
+"""Of a call, the memories in which what it writes and each tile that it reads may be."""
+
+
+def _check_memories(kernel: Kernel, call: WarpCall) -> None:
+    """Refuse tiles in memories that the call does not go to, whatever its loops do."""
+    for tile, scopes in zip((call.to, *call.sources), _MEMORIES[call.name], strict=True):
+        whole = dict(kernel.views)[tile.buffer]
+        if whole.storage_scope not in scopes:
+            raise Refusal(
+                f"{whole.name} is in {whole.storage_scope} memory, and {call.name} takes its tile "
+                f"in {' or '.join(scopes)}",
+                whole,
+                hint=f"copy it there first, or register an intrinsic without {call.name}",
+            )
 
 
 def _is_multiple(offset: Expr, cells: int, known: Bounds) -> bool:
