@@ -92,7 +92,7 @@ def test_blocks_that_are_too_few_are_the_limit():
     assert full == pytest.approx([2, 12])
     (words,) = (x for x in [occupancy_picture([occupancy(kernel(program(256, 64)), H200)])])
     assert words.caption == (
-        "6% of a multiprocessor's warps are there: limited by blocks of the launch."
+        "NVIDIA H200 SXM: 6% of its warps are there; the launch has too few blocks."
     )
 
 

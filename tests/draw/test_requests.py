@@ -168,7 +168,8 @@ def test_without_shared_memory_it_says_what_would_be_there():
     func = script.parse(text.format(cell="i", threads=4, dtype="int8", vector=1, guard="i >= 0"))
     picture = draw.picture_of(func, "banks")
     assert picture.caption.startswith("No warp reads or writes shared memory; cache_read")
-    assert "?" in picture.strips[0].words and picture.table.rows == ()
+    assert "none" in picture.strips[0].words and picture.table.rows == ()
+    assert "?" not in picture.strips[0].words, "no question keeps it back"
 
 
 def test_what_data_decide_is_left_out_and_said():

@@ -66,7 +66,8 @@ def requests_picture(
     words = _OF[name]
     if not found:
         caption = f"Data or sizes decide: {', '.join(left_out)}." if left_out else words.none
-        return Picture((covered_request(name),), caption, Table(("lane",), ()), words.kind)
+        said = "data decide" if left_out else "none"
+        return Picture((covered_request(name, said),), caption, Table(("lane",), ()), words.kind)
     rest = {axis: value for axis, value in select.items() if axis != "access"}
     number = select.get("access", worst_of(found))
     if number not in range(len(found)):
@@ -85,9 +86,9 @@ def requests_picture(
     return Picture((scene,), caption, table, words.kind, full="\n".join(full))
 
 
-def covered_request(name: str) -> Scene:
-    """Banks or lanes alone, and "?" for what is asked."""
-    return covered_banks() if name == "banks" else covered_sectors()
+def covered_request(name: str, said: str = "?") -> Scene:
+    """Banks or lanes alone, and what is `said` in the place of what is asked."""
+    return (covered_banks if name == "banks" else covered_sectors)(said)
 
 
 def access_name(requests: Requests) -> str:
