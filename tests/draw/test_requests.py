@@ -170,6 +170,7 @@ def test_without_shared_memory_it_says_what_would_be_there():
     assert picture.caption.startswith("No warp reads or writes shared memory; cache_read")
     assert "none" in picture.strips[0].words and picture.table.rows == ()
     assert "?" not in picture.strips[0].words, "no question keeps it back"
+    assert draw.plain(picture)["table"] == "", "a table without rows says nothing"
 
 
 def test_what_data_decide_is_left_out_and_said():
