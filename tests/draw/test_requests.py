@@ -180,7 +180,9 @@ def main(A: T.Buffer((32,), "int32"), C: T.Buffer((32,), "int32")):
     for i in T.thread_binding(32, thread="threadIdx.x"):
         C[i] = A[A[i] % 32]
 """)
-    assert draw.picture_of(func, "sectors").full.splitlines()[-1] == "Left out: A[A[i] % 32]."
+    picture = draw.picture_of(func, "sectors")
+    assert picture.full.splitlines()[-1] == "Left out: A[A[i] % 32]."
+    assert picture.caption.endswith("sectors, the least. Not counted: A[A[i] % 32].")
 
 
 @pytest.mark.parametrize(

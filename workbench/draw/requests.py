@@ -83,6 +83,8 @@ def requests_picture(
     full = [caption, _where(requests, at), f"{requests.text}.", _alike(requests, words)]
     full += [words.legend, *([f"Left out: {', '.join(left_out)}."] if left_out else [])]
     table = _banks_table(lanes) if name == "banks" else _sectors_table(lanes)
+    if left_out:
+        caption = _beside(caption, left_out)
     return Picture((scene,), caption, table, words.kind, full="\n".join(full))
 
 
@@ -110,6 +112,12 @@ def _caption(requests: Requests, lanes: Lanes, at: Mapping[str, int], words: _Wo
     else:
         forms = [f"This {one}: {takes}; the worst: {requests.worst_cost}.", f"This one: {takes}."]
     return next((form for form in forms if len(form) <= MOST), forms[-1])
+
+
+def _beside(caption: str, left_out: Sequence[str]) -> str:
+    """The caption, with what no request is shown of, in so many words as fit."""
+    forms = [f"{caption} Not counted: {', '.join(left_out)}.", f"{caption} Not all are counted."]
+    return next((form for form in forms if len(form) <= MOST), caption)
 
 
 def _where(requests: Requests, at: Mapping[str, int]) -> str:
