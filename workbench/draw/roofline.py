@@ -25,6 +25,7 @@ from workbench.target import get
 
 WIDE, HIGH = 332.0, 236.0  # px of the scene, which fits a phone
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 312.0, 20.0, 196.0  # px of the field between the axes
+COVERED = 100.0  # px: where the field ends of which a question keeps all back
 X = (-4, 12)  # operations a byte from 2^-4 to 2^12, the same for all programs
 DEEP = 12  # doublings from the roof down to the lowest line
 RADIUS = 4.0  # px of a program
@@ -56,10 +57,10 @@ def roofline_picture(known: Sequence[tuple[int, Roofline]]) -> Picture:
 
 
 def covered_roofline() -> Scene:
-    """The axes alone, and "?" for where programs stand."""
-    box = Rect(LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP, "idle")
-    mark = Words("?", (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)
-    return Scene(WIDE, HIGH, (box, mark, *_names()))
+    """The axes alone, and "?" for where programs stand: low, so that what to do stays in sight."""
+    box = Rect(LEFT, TOP, RIGHT - LEFT, COVERED - TOP, "idle")
+    mark = Words("?", (LEFT + RIGHT) / 2, (TOP + COVERED) / 2 + 4)
+    return Scene(WIDE, COVERED + 24, (box, mark, *_names(COVERED + 19)))
 
 
 def _caption(known: Sequence[tuple[int, Roofline]]) -> str:
@@ -87,8 +88,8 @@ def _y(rate: float, peak: float) -> float:
     return TOP + min(below, DEEP) * (BOTTOM - TOP) / DEEP
 
 
-def _names() -> Iterator[Words]:
-    yield Words("operations a byte that is asked for", RIGHT, HIGH - 5, "muted", "end")
+def _names(foot: float) -> Iterator[Words]:
+    yield Words("operations a byte that is asked for", RIGHT, foot, "muted", "end")
     yield Words("operations a second", 1, TOP - 9, "muted", "start")
 
 
@@ -111,7 +112,7 @@ def _axes(of: Roofline) -> Iterator[Shape]:
     ideal = _x(of.ideal)
     top = _y(min(of.peak, of.ideal * of.bandwidth), of.peak)
     yield path("asked", ((ideal, top), (ideal, BOTTOM)))
-    yield from _names()
+    yield from _names(HIGH - 5)
     yield Words(get(of.target).title, RIGHT, TOP - 9, "muted", "end")
 
 
