@@ -170,7 +170,7 @@ def test_memory_is_the_limit_for_sure_only_where_no_cache_could_help():
     2 operations for 16 bytes, 524,288 for 49,152 at best; roofs meet at 14, so that 64 x 64 is
     bound by memory either way, and 1024 x 1024 by what is asked for twice.
     """
-    for size, said in ((64, "memory is the limit."), (1024, "limit, if caches keep nothing.")):
+    for size, said in ((64, "memory is the limit."), (1024, "limit without caches.")):
         func = script.parse(PRODUCT.replace("64", str(size)))
         assert isinstance(func, PrimFunc)
         sch = wb.Schedule(func)

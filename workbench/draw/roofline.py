@@ -75,7 +75,7 @@ def _limit(one: Roofline) -> str:
     All that a program asks for is counted, so what caches keep lifts it above where it stands.
     """
     sure = one.bound == "compute" or one.ideal < one.ridge
-    return f"{one.bound} is the limit" + ("" if sure else ", if caches keep nothing")
+    return f"{one.bound} is the limit" + ("" if sure else " without caches")
 
 
 def _x(intensity: float) -> float:
