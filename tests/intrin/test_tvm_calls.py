@@ -50,7 +50,23 @@ STORE = implementation(
     f"T.tvm_store_matrix_sync(A.data, 16, 16, 16, {NUMBER.format('A')}, "
     'C.access_ptr("w"), s1, "row_major", dtype="handle")',
 )
+PRINTED = """@T.prim_func
+def wmma(
+    A: T.Buffer((16, 16), "float16", strides=("s1", "s0"), scope="shared", offset_factor=16),
+    C: T.Buffer((16, 16), "float16", strides=("d1", "d0"), scope="wmma.matrix_b", offset_factor=16),
+):
+    with T.sblock("root"):
+        T.reads(A[0:16, 0:16])
+        T.writes(C[0:16, 0:16])
+        T.tvm_load_matrix_sync(
+            C.data, 16, 16, 16, C.elem_offset // C.strides[0] // 16,
+            T.tvm_access_ptr(
+                T.type_annotation("float16"), A.data, A.elem_offset, A.strides[0] * 16, 1
+            ),
+            A.strides[0], "row_major")
+"""
 SAME = {
+    "wmma_load_16x16x16_f16_b_shared": PRINTED,
     "wmma_load_16x16x16_f16_b_trans_shared": LOAD,
     "wmma_fill_16x16x16_f32": FILL,
     "wmma_store_16x16x16_f32_global": STORE,

@@ -83,6 +83,9 @@ def test_what_a_warp_does_together_counts_once():
     assert (far.loads, far.stores) == (2 * 32 * 32, 32 * 32)
     assert (near.loads, near.stores) == (2 * tiles, 2 * 32 * 32)
     assert found.work == 2 * 32**3
+    levels = insight.memory(whole().func).levels
+    used = {use.buffer: use for level in levels for use in level.buffers}
+    assert used["A_shared"].loads == used["B_shared"].loads == tiles
     left_out = insight.issued(kernels).left_out
     assert [text.partition("[")[0] for text in left_out] == ["A_shared", "B_shared", "C"]
 

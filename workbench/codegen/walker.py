@@ -7,6 +7,7 @@ from functools import partial
 from math import prod
 
 from workbench.arith import Simplifier, SizedEnds, prove
+from workbench.codegen.cuda_warps import REGISTERS
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import SHORT, Language
 from workbench.codegen.names import Names
@@ -187,13 +188,13 @@ class Walker:
     def _fragments(self, buffer: Buffer) -> str:
         """What a thread holds of each tile of `buffer`."""
         whole, kind = self.views[buffer], (buffer.tag, buffer.type)
-        if kind not in self.language.fragments:
+        if kind not in REGISTERS:
             raise Refusal(
                 f"Can't write {self.language.title} code: it has no {buffer.tag} of {buffer.type}",
                 whole,
                 hint="build it for a GPU that has Tensor Cores, target='cuda', with float16 tiles",
             )
-        ctype, count = self.language.fragments[kind]
+        ctype, count = REGISTERS[kind]
         return f"{ctype} {self.names.enter(buffer)}[{tiles_in(buffer)}][{count}];"
 
     def _cells(self, buffer: Buffer) -> str:

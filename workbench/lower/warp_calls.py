@@ -35,6 +35,7 @@ from workbench.ir import (
     free_vars,
     is_warp_call,
     walk,
+    walk_statements,
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
@@ -156,7 +157,9 @@ def _tile(node: BufferLoad | BufferStore, row: Var, column: Var) -> Tile | None:
 
 def warp_calls(kernel: Kernel) -> Iterator[For]:
     """The loops that calls of a warp do."""
-    return (node for node in walk(kernel.body) if is_warp_call(node))  # type: ignore[misc]
+    for node in walk_statements(kernel.body):
+        if isinstance(node, For) and is_warp_call(node):
+            yield node
 
 
 def memory_tiles(call: WarpCall) -> Iterator[Tile]:
@@ -224,7 +227,7 @@ def _check_same(kernel: Kernel, node: Node, x: Var) -> None:
         if x in free_vars(node):
             raise _parted(kernel, node, "the tile of a call")
         return
-    if not any(map(is_warp_call, walk(node))):
+    if not any(map(is_warp_call, walk_statements(node))):
         return
     decides = (
         (node.condition,)

@@ -61,7 +61,9 @@ def read_warp_call(r: Reader, tree: ast.stmt) -> Stmt | None:
         stored: Stmt = BufferStore(fragment, cast(fragment.dtype, value), (i, j))
         return _nest((name,), [i, j], stored)
     memory = _tile(r, args[5])
-    if not isinstance(args[6], ast.Name) or r.row_strides.get(memory.name) != args[6].id:
+    rows = r.row_strides.get(memory.name)
+    told = (f"{memory.name}.strides[0]", *([r.text(rows)] if rows is not None else []))
+    if r.text(args[6]) not in told:
         raise _unreadable(r, args[6], f"rows are as far apart as the first stride of {memory.name}")
     order = read_word(r, args[7], "an order of memory")
     loads = name == "tvm_load_matrix_sync"
@@ -87,9 +89,12 @@ def _nest(call: tuple[str, ...], counted: list[Var], body: Stmt) -> Stmt:
 
 
 def _tile(r: Reader, tree: ast.expr) -> Buffer:
-    """The buffer of ``C.data`` or ``A.access_ptr("r")``."""
-    told = tree.func if isinstance(tree, ast.Call) else tree
-    how = "access_ptr" if isinstance(tree, ast.Call) else "data"
+    """The buffer of ``C.data`` or ``A.access_ptr("r")``, which TVM prints as T.tvm_access_ptr."""
+    told, how = tree, "data"
+    if r.is_function(tree, "tvm_access_ptr") and len(tree.args) > 1:  # type: ignore[attr-defined]
+        told = tree.args[1]  # type: ignore[attr-defined]
+    elif isinstance(tree, ast.Call):
+        told, how = tree.func, "access_ptr"
     if isinstance(told, ast.Attribute) and told.attr == how:
         buffer = read_value(r, told.value)
         if isinstance(buffer, Buffer) and buffer.shape == _TILE[:2]:
