@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, Request, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Request, sync_playwright
 
 from tests.browser.jupyter import (
     CHROMIUM_ARGS,
@@ -20,10 +20,9 @@ from tests.browser.jupyter import (
     leave,
     open_lab,
 )
-from tests.browser.plain import Plain, plain_page
+from tests.browser.plain import SIZE, Plain, plain_page
 
 LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
-SIZE: ViewportSize = {"width": 1400, "height": 1000}
 
 
 @pytest.fixture(scope="package")
@@ -83,11 +82,24 @@ def lab_page(jupyter_page: Page, server: Server) -> Iterator[Page]:
     assert not elsewhere, elsewhere
 
 
-@pytest.fixture
-def plain(browser: Browser, tmp_path: Path) -> Iterator[Plain]:
-    """A plain page for labs, with Python behind it: most of a lab needs no JupyterLab."""
-    with plain_page(browser, tmp_path) as opened:
+@pytest.fixture(scope="package")
+def plain_tab(browser: Browser) -> Iterator[Plain]:
+    """A plain page for labs, opened once."""
+    with plain_page(browser) as opened:
         yield opened
+
+
+@pytest.fixture
+def plain(plain_tab: Plain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plain]:
+    """A plain page for labs, with Python behind it: most of a lab needs no JupyterLab.
+
+    Its labs keep their steps in a folder of the test's own; fails on any fault in the page.
+    """
+    monkeypatch.chdir(tmp_path)
+    yield plain_tab
+    faults = [*plain_tab.faults]
+    plain_tab.clear()
+    assert not faults, faults
 
 
 def _ours(error: Error) -> list[str]:

@@ -7,7 +7,6 @@ it to the lab as the notebook's kernel would, and returns the traits that have c
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from weakref import WeakValueDictionary
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Error, Locator, Page, Route, ViewportSize, expect
 
 import workbench as wb
 import workbench.lesson
@@ -27,6 +26,7 @@ from tests.support.seeds import run_cell
 from workbench.widgets import Lab, static
 from workbench.widgets.ask.session import SHOWN
 
+SIZE: ViewportSize = {"width": 1400, "height": 1000}
 ADDRESS = "http://localhost/"  # a page from there may use the clipboard; nothing is fetched
 # What of the page is seen scrolls, as a notebook's panel does: a lab is as tall as it lets it be.
 PANEL = '<body style="margin: 0"><div id="panel" style="height: 100vh; overflow-y: auto"></div>'
@@ -59,13 +59,28 @@ HOST = """async (render, id) => {
 
 
 class Plain:
-    """A page, and the labs on it."""
+    """A page, the labs on it, and its faults."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.labs: list[Lab] = []
         self.sent: list[dict[str, object]] = []  # of each lab: the traits that the page has
+        self.faults: list[str] = []
+        page.on("pageerror", self._hear_fault)
         page.expose_function("answer", self.answer)
+
+    def _hear_fault(self, error: Error) -> None:
+        self.faults.append(error.stack or str(error))
+
+    def clear(self) -> None:
+        """As it was at first: no labs, no faults, and the mouse, the size and the theme, too."""
+        self.page.goto("about:blank")
+        self.page.mouse.move(-1, -1)
+        self.page.set_viewport_size(SIZE)
+        self.page.context.clear_permissions()
+        self.dark(False)
+        for made in (self.labs, self.sent, self.faults):
+            made.clear()
 
     def add(self, lab: Lab) -> int:
         """Answer for a lab from now on, under the number that this returns."""
@@ -141,13 +156,10 @@ def _noting(make: Callable[..., Lab], opened: list[Lab]) -> Callable[..., Lab]:
 
 
 @contextmanager
-def plain_page(browser: Browser, folder: Path) -> Iterator[Plain]:
-    """A page of 1400 px for labs that keep their steps in `folder`; fails on any fault in it."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
+def plain_page(browser: Browser) -> Iterator[Plain]:
+    """A page of 1400 px for labs; to begin another costs as much as a test does in it."""
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     context.set_default_timeout(10_000)
-    page = context.new_page()
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(error.stack or str(error)))
 
     def serve(route: Route) -> None:
         if route.request.url == ADDRESS:
@@ -160,11 +172,5 @@ def plain_page(browser: Browser, folder: Path) -> Iterator[Plain]:
             route.abort()
 
     context.route("**/*", serve)
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield Plain(page)
-    finally:
-        os.chdir(before)
-        context.close()
-    assert not faults, faults
+    yield Plain(context.new_page())
+    context.close()

@@ -39,7 +39,7 @@ def test_beside_the_step_before_too_it_is_where_it_is_drawn_anew():
     rng = random.Random(0)
     slid = 0
     for node in small_branches().history:
-        for select in sliders(node.func, rng, 4 if node.parent else 0):
+        for select in sliders(node.func, rng, 2 if node.parent else 0):
             picture = draw.picture_of(node.func, "tiles", select=select, before=node.before)
             there = other(picture, rng)
             if not there:

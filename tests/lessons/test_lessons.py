@@ -511,14 +511,14 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
 @pytest.mark.parametrize(("where", "clicks"), CLICKS.items(), ids=map("/".join, CLICKS))
 def test_a_lab_as_a_learner_clicks_it(where, clicks, monkeypatch):
     """Every step that a lab asks for is on offer there, and the last one answers its question."""
-    made: list[wb.widgets.Lab] = []
+    opened: list[tuple[wb.Schedule, dict[str, Any]]] = []
     monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
     lesson, cell = where
     steps, answer = clicks
-    monkeypatch.setattr(wb, "lab", lambda *a, **o: made.append(lab(*a, **{**o, "autosave": None})))
-    lab = wb.widgets.Lab
+    monkeypatch.setattr(wb, "lab", lambda sch, **o: opened.append((sch, o)))
     run_cells(ROOT / "lessons" / lesson, last=cell)
-    here = made[-1]
+    sch, options = opened[-1]  # the run of the whole lesson makes those before it
+    here = Lab(sch, **{**options, "autosave": None})
     for name, verb, args in steps:
         here.place = place_of(here, name)
         offers = here.session.page["offers"][here.place]

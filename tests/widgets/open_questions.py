@@ -84,11 +84,12 @@ def decided() -> dict[str, tuple[Schedule, int, Verdict]]:
     """By question: a history, the first program of it that decides it, and what that says."""
     found: dict[str, tuple[Schedule, int, Verdict]] = {}
     for sch in histories():
-        for name, question in QUESTIONS.items():
+        for name in QUESTIONS.keys() - found.keys():
             for node in sch.history:
-                verdict = question.judge(node.func)
+                verdict = QUESTIONS[name].judge(node.func)
                 if verdict is not None:
-                    found.setdefault(name, (sch, node.id, verdict))
+                    found[name] = sch, node.id, verdict
+                    break
     return found
 
 
@@ -128,21 +129,23 @@ def look_everywhere(lab: Lab, asked: int) -> None:
         lab.at = node.id
         lab.against = node.parent.id if node.parent else -1
         send(lab, do="count")
-        choices = every_choice({"axes": [], "levels": [], **lab.session.page})
-        views = [*every_view(lab.setup["panes"]), *choices]
-        for view in views:
-            lab.view = {"program": view.program, "machine": view.machine, "buffer": view.buffer,
-                        "select": dict(view.select)}  # fmt: skip
-            if view.machine == "tiles":
-                for one in every_choice({**lab.session.page, "buffers": []}):
-                    lab.view = {**lab.view, "select": dict(one.select)}
+        for view in every_view(lab.setup["panes"]):
+            look(lab, view)
+        for view in every_choice({"axes": [], "levels": [], **lab.session.page}):
+            look(lab, view)
+
+
+def look(lab: Lab, view: View) -> None:
+    lab.view = {"program": view.program, "machine": view.machine, "buffer": view.buffer,
+                "select": dict(view.select)}  # fmt: skip
 
 
 def told(state: Mapping[str, Any]) -> str:
     """All that a browser gets but the question, the programs' own texts and the names in them."""
     own = {"lines", "tree", "setup"}
-    pages = [_without(made) for name, made in state.items() if name not in own]
-    return plain(" ".join(strings(pages)))
+    texts: list[str] = []
+    add_texts([_without(made) for name, made in state.items() if name not in own], texts)
+    return plain(" ".join(texts))
 
 
 def plain(markup: str) -> str:
@@ -157,16 +160,17 @@ def _without(made: Any) -> Any:
     return {k: v for k, v in made.items() if k not in ("texts", "text", "names", "buffers")}
 
 
-def strings(data: Any) -> Iterator[str]:
-    """Every text and number in plain data, what markup has for those who hear it among them."""
+def add_texts(data: Any, texts: list[str]) -> None:
+    """Add every text and number in plain data, what markup has for those who hear it among them."""
     if isinstance(data, Mapping):
         for name, value in data.items():
-            yield str(name)
-            yield from strings(value)
+            texts.append(str(name))
+            add_texts(value, texts)
     elif isinstance(data, (list, tuple)):
         for value in data:
-            yield from strings(value)
+            add_texts(value, texts)
     else:
         text = str(data)
-        yield " ".join(re.findall(r'(?:aria-label|title|data-\w+)="([^"]*)"', text))
-        yield text
+        if '="' in text:
+            texts += re.findall(r'(?:aria-label|title|data-\w+)="([^"]*)"', text)
+        texts.append(text)
