@@ -35,6 +35,7 @@ from workbench.runtime.launching import job_of
 from workbench.runtime.recorded import program_key
 from workbench.runtime.sized import at_sizes
 
+_BY_INSTRUCTIONS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
 COUNTERS = {
     "global load requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global load sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -45,6 +46,8 @@ COUNTERS = {
     "shared store requests": "smsp__inst_executed_op_shared_st_pred_on_any.sum",
     "shared store wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "shared wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "shared load wavefronts, by instructions": f"{_BY_INSTRUCTIONS}_ld.sum",
+    "shared store wavefronts, by instructions": f"{_BY_INSTRUCTIONS}_st.sum",
     "local load requests": "smsp__inst_executed_op_local_ld.sum",
     "local store requests": "smsp__inst_executed_op_local_st.sum",
     "instructions": "smsp__inst_executed.sum",
@@ -57,7 +60,9 @@ COUNTERS = {
     "nanoseconds": "gpu__time_duration.sum",
 }
 # Of asynchronous copies: their names differ from one GPU to the next
-_ASYNC = re.compile(r"(smsp__inst_executed_op|l1tex__(t_requests|t_sectors|data))\w*_ldgsts\w*")
+_ASYNC = re.compile(
+    r"(smsp__inst_executed_op|(smsp__sass_)?l1tex_+(t_req|t_sec|data))\w*_ldgsts\w*"
+)
 PROCESSES = 8  # that compile
 SECONDS = 80.0  # for the launches under ncu
 FEW_THREADS, MOST_WORK = 2**14, 2**20  # operations of each: with more, a run may take a second

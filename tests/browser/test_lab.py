@@ -292,7 +292,7 @@ def test_hovering_marks_a_loop_everywhere_and_asks_python_nothing(plain: Plain):
     lit = lab.locator(f'.wb-lit[data-k~="{key}"]')
     assert lit.count() >= 3
     assert plain.page.evaluate("window.asked") is False
-    lab.locator(".wb-more", has_text="more").first.click()
+    lab.get_by_label("more view").first.click()
     lab.get_by_role("tab", name="CUDA").click()
     mark = lab.locator(".wb-program .wb-mark", has_text="threadIdx.x").first
     mark.hover()

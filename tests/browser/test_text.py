@@ -14,6 +14,7 @@ from tests.browser.test_frame import clean, comes, each_step_is_seen, seen_toget
 from tests.browser.test_lab import answer, shoot
 from tests.support.every import EVERY
 from workbench.widgets.ask.session import SHOWN
+from workbench.widgets.page.view import MACHINE_PANES
 from workbench.widgets.still import static_form
 
 LESSONS = sorted((ROOT / "lessons").glob("0[1-9]*.ipynb"))
@@ -83,7 +84,7 @@ def test_numbers_stay_whole_and_code_is_marked(
         file.write_text(static_form.offline_page("lab", shown(lab), ""))
         page.goto(file.as_uri())
         expect(page.locator(".wb-pane").filter(visible=True).first).to_be_visible()
-        for turn, name in enumerate(("who does what", "memory", "tiles", "pipeline"), k):
+        for turn, name in enumerate(("who does what", *MACHINE_PANES[1:]), k):
             set_width(page, WIDTHS[0])
             tab = page.get_by_role("tab", name=name, exact=True)
             if not tab.count():
@@ -109,7 +110,7 @@ def shown(lab: wb.widgets.Lab) -> dict[str, object]:
     """The traits of a saved page of where the lab is: run, compared, with every picture."""
     lab.run()
     lab.against = 0 if lab.at else -1
-    for machine in ("who", "memory", "tiles", "pipeline"):
+    for machine in MACHINE_PANES:
         lab.view = {**lab.view, "machine": machine}
     state = lab.get_state()
     kept = {name for name in state if name in SHOWN or name.startswith(("page_", "compare_"))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from colorsys import rgb_to_hls
 from itertools import combinations, pairwise
@@ -26,7 +27,7 @@ from workbench.draw.colours import (
 DRAW = Path(__file__).parents[2] / "workbench" / "draw"
 STATIC = Path(__file__).parents[2] / "workbench" / "widgets" / "static"
 FILLED = [role for role, look in ROLES.items() if look.fill]
-BEHIND_NO_WORDS = {"head"}  # small marks in the colour of words
+BEHIND_NO_WORDS = {"head", "used"}  # small marks in the colour of words
 
 
 def parts(colour: str) -> tuple[float, float, float]:
@@ -157,3 +158,10 @@ def test_the_lab_has_the_hues():
     for name, (light, dark) in HUES.items():
         for told in (f"light-dark({light}, {dark})", light, dark):
             assert f"  --{name}: {told};\n" in sheet
+
+
+def test_no_role_has_the_name_of_something_else_in_the_lab():
+    """A class of one name would be drawn, and found, as both."""
+    sheets = [path for path in STATIC.glob("*.css") if path.name != "pictures.css"]
+    classes = {name for path in sheets for name in re.findall(r"\.wb-([\w-]+)", path.read_text())}
+    assert classes & {*ROLES, *WORDS} == set()

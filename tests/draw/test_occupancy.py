@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.draw.test_pictures import PHONE
-from workbench import draw, insight, script
+from workbench import draw, script
 from workbench.draw.occupancy import occupancy_picture
 from workbench.draw.roofline import roofline_picture
 from workbench.draw.scene import Path, Rect, Scene, Words
@@ -89,7 +89,7 @@ def test_blocks_that_are_too_few_are_the_limit():
     assert limit(strip) == ["256 blocks on 132 multiprocessors: 1 wave"]
     assert busy(strip) == ["wave 1: 132 of 132 multiprocessors work"]
     full = sorted({s.height for s in strip.shapes if isinstance(s, Rect) and "wave" in s.of.title})
-    assert full == pytest.approx([12 / 32, 12 * 2 / 32, 12])
+    assert full == pytest.approx([2, 12])
     (words,) = (x for x in [occupancy_picture([occupancy(kernel(program(256, 64)), H200)])])
     assert words.caption == (
         "6% of a multiprocessor's warps are there: limited by blocks of the launch."
@@ -183,16 +183,19 @@ def test_the_steps_are_joined_in_order_and_those_in_one_spot_are_one():
     sch.bind("j", "threadIdx.x")
     copy = sch.cache_write("C", 0, "local")
     sch.reverse_compute_at(copy, "j")
-    steps = [(node.id, node.mod[sch.func.name]) for node in sch.node.path()]
-    told = [(n, draw.Source().roofline(one)) for n, one in steps]
-    assert [n for n, one in told if one is None] == [0, 3], "there is a loop that is not bound"
-    picture = roofline_picture(told)
+    picture = draw.picture_of(sch.func, "roofline", steps=steps_of(sch))
+    told = [row[0] for row in picture.table.rows]
+    assert told == [1, 2, 4], "at 0 and 3 a loop is not bound"
     (strip,) = picture.strips
     assert min(spots(strip)).startswith("step 1")
-    (way,) = (s for s in strip.shapes if isinstance(s, Path) and s.role == "link")
+    (way,) = (s for s in strip.shapes if isinstance(s, Path) and s.role == "joined")
     assert len(way.lines[0]) == len(spots(strip))
     chosen = [s.of.title for s in strip.shapes if s.role == "chosen"]
-    assert len(chosen) == 1 and str(steps[-1][0]) in chosen[0].partition(":")[0]
+    assert len(chosen) == 1 and "4" in chosen[0].partition(":")[0]
+
+
+def steps_of(sch: wb.Schedule) -> draw.Steps:
+    return [(node.id, node.mod[sch.func.name]) for node in sch.node.path()]
 
 
 def test_work_without_traffic_that_counts_is_under_the_level_roof():
@@ -205,11 +208,3 @@ def test_work_without_traffic_that_counts_is_under_the_level_roof():
     assert spots(roofline_picture([(3, one)]).strips[0]) == {
         "step 3": pytest.approx((log2(256 / 8), 0))
     }
-
-
-def test_without_kernels_it_says_what_to_do():
-    func = script.parse(PRODUCT)
-    assert isinstance(func, PrimFunc)
-    picture = draw.picture_of(func, "roofline")
-    assert picture.caption == "No program of the history has kernels yet: bind a loop to threads."
-    assert insight.KIND_WORDS[picture.kind]

@@ -82,7 +82,7 @@ def test_the_lane_that_is_chosen_stands_out():
     scene = sectors("i", 2, threads=4)
     assert [s.of.lanes for s in scene.shapes if s.role == "chosen"] == [(2,), (2,)]
     assert [s.role for s in scene.shapes if isinstance(s, Path) and s.of.lanes == (2,)] == [
-        "chosen-link"
+        "chosen-joined"
     ]
 
 
@@ -114,7 +114,7 @@ def test_sectors_are_told_and_what_is_unused_is_hollow():
 
 def test_a_line_goes_from_each_lane_to_its_bytes():
     scene = sectors("i", threads=8)
-    links = {s.of.lanes: s for s in scene.shapes if isinstance(s, Path) and s.role == "link"}
+    links = {s.of.lanes: s for s in scene.shapes if isinstance(s, Path) and s.role == "joined"}
     assert set(links) == {(k,) for k in range(8)}
     (box,) = (s for s in scene.shapes if isinstance(s, Rect) and s.role == "unused")
     for (lane,), link in links.items():

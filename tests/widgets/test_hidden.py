@@ -22,6 +22,7 @@ from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.page.question import PICTURE, UNTIL
+from workbench.widgets.page.view import COST_PANES, MACHINE_PANES
 from workbench.widgets.still import offline
 
 EVERY = [
@@ -35,6 +36,7 @@ EVERY = [
     "memory",
     "tiles",
     "pipeline",
+    *COST_PANES,
 ]
 
 
@@ -99,7 +101,7 @@ def test_a_covered_picture_has_what_the_program_says():
 def test_every_place_shows_a_question_mark():
     lab = opened("window_cached")
     lab.run()
-    for machine in ("who", "memory", "tiles", "pipeline"):
+    for machine in MACHINE_PANES:
         lab.view = {**lab.view, "machine": machine}
         page = lab.session.page
         assert covered(page["pictures"][page["shown"][machine]])

@@ -16,6 +16,7 @@ from tests.widgets.open_questions import answers_of, decided, plain
 from tests.widgets.programs import WINDOW, parse, window_steps
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
+from workbench.widgets.page.view import MACHINE_PANES
 
 NO_PICTURE = ("conv_sectors", "conv_corner", "blur_whole")  # whose answers the verdict alone tells
 
@@ -67,7 +68,7 @@ def test_an_open_question_is_answered_nowhere_on_its_page(name: str, page: Page,
         sch.history.answers.clear()
         if given == "answered":
             sch.history.answers[question.name] = question.choices[0]
-        lab = wb.lab(sch, question=question, panes=["who", "memory", "tiles", "pipeline"])
+        lab = wb.lab(sch, question=question, panes=[*MACHINE_PANES])
         lab.run()
         lab.to_html(tmp_path / f"{given}.html")
         page.goto((tmp_path / f"{given}.html").as_uri())

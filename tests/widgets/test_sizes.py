@@ -6,11 +6,10 @@ import pytest
 
 import workbench as wb
 from tests.runtime.test_sizes import ADD, read
+from workbench.widgets.page.view import MACHINE_PANES
 
 
-@pytest.mark.parametrize(
-    "pane", ["TensorIR", "CUDA", "C", "Code", "who", "memory", "tiles", "pipeline"]
-)
+@pytest.mark.parametrize("pane", ["TensorIR", "CUDA", "C", "Code", *MACHINE_PANES])
 def test_every_pane_opens(pane, tmp_path):
     sch = wb.Schedule(read(ADD))
     outer, inner = sch.split("i", factors=[None, 64])

@@ -172,7 +172,6 @@ def _stands(requests: Requests, lanes: Lanes, wavefront: int, box: Box) -> Stand
     where = f", byte {address:,} of {requests.buffer}" if one else f" of {requests.buffer}"
     return Stands(
         requests.buffer,
-        block=lanes.block,
         thread=lanes.threads[those[0]] if len(those) == 1 else None,
         title=f"wavefront {wavefront}: {banks}: {who}{where}",
         lanes=those,

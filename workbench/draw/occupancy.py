@@ -13,6 +13,7 @@ from workbench.insight import Limit, Occupancy, Table
 WIDE = 332.0  # px of a strip, which fits a phone
 LINE, BAR, APART = 15.0, 16.0, 8.0  # px: words over a bar, the bar, and what is between bars
 CELL, NUMBERS = 12.0, 26.0  # px: the height of a multiprocessor in a wave; of the wave's number
+LOWEST = 2.0  # px of blocks on a multiprocessor
 NAMES = {"blocks": "block slots", "bytes of shared memory": "shared memory"}
 LAUNCH = "blocks of the launch"
 NONE = "How many blocks a multiprocessor holds is not known of this GPU."
@@ -53,7 +54,7 @@ def covered_occupancy() -> Scene:
 
 
 def _caption(one: Occupancy) -> str:
-    low, high = (f"{part:.0%}" for part in one.fraction)
+    low, high = (f"{100 * part:.2g}%" if part < 0.01 else f"{part:.0%}" for part in one.fraction)
     full = low if low == high else f"{low} to {high}"
     why = (
         f"limited by {NAMES.get(one.limited_by, one.limited_by)}"
@@ -154,7 +155,7 @@ def _wave(count: int, room: int, wave: int, left: int, y: float) -> Iterator[Sha
     shapes: list[Shape] = [Words(f"{wave + 1:,}", NUMBERS - 4, y + CELL - 2, "muted", "end")]
     for number in range(count):
         blocks = placed // count + (number < placed % count)
-        high = CELL * min(blocks / room, 1)
+        high = max(CELL * min(blocks / room, 1), LOWEST)
         x = NUMBERS + number * wide
         if blocks:
             shapes.append(Rect(x, y + CELL - high, wide, high, "used"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -100,8 +100,16 @@ def picture_of(
     if name == "occupancy":
         return occupancy_picture(data.occupancy(func))
     if name == "roofline":
-        return roofline_picture([(n, data.roofline(one)) for n, one in steps or ((0, func),)])
+        ahead = [(number, one) for number, one in steps if one is not func]
+        number = next((number for number, one in steps if one is func), 0)
+        return roofline_picture([*_with_kernels(ahead, data), (number, data.roofline(func))])
     return _tiles(func, select or {}, level, before, data.tiles)
+
+
+def _with_kernels(steps: Steps, data: Source) -> Iterator[tuple[int, Roofline]]:
+    for number, func in steps:
+        with suppress(Fail):
+            yield number, data.roofline(func)
 
 
 def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
@@ -159,11 +167,11 @@ class Source:
         """How full a multiprocessor is with each of its kernels."""
         return [insight.occupancy(kernel, get(GPU)) for kernel in self.kernels(func)]
 
-    def roofline(self, func: PrimFunc) -> Roofline | None:
-        """Where its kernels stand under the roofs; None where it has none."""
-        with suppress(Fail):
-            return insight.roofline(self.kernels(func), get(GPU))
-        return None
+    def roofline(self, func: PrimFunc) -> Roofline:
+        """Where its kernels stand under the roofs."""
+        found = insight.roofline(self.kernels(func), get(GPU))
+        assert found is not None, "the catalogue has its data sheet"
+        return found
 
 
 def _tiles(

@@ -40,7 +40,7 @@ _OF = {
         "wavefront",
         "modelled",
         "No warp reads or writes shared memory; cache_read copies a buffer there.",
-        "Columns are the 32 banks, rows wavefronts, one after the other; in a box stand the lanes "
+        "Columns are the 32 banks, rows wavefronts, one after the other; at a box stand the lanes "
         "that its bank serves in that wavefront.",
     ),
     "sectors": _Words(

@@ -26,7 +26,6 @@ LEFT, RIGHT, TOP, BOTTOM = 46.0, 312.0, 20.0, 196.0  # px of the field between t
 X = (-4, 12)  # operations a byte from 2^-4 to 2^12, the same for all programs
 DEEP = 12  # doublings from the roof down to the lowest line
 RADIUS = 4.0  # px of a program
-NONE = "No program of the history has kernels yet: bind a loop to threads."
 LEGEND = (
     "The slanting line is the most that memory allows, the level one the most that the GPU "
     "computes; the dashed line is where a program stands that moves each byte once. Programs stand "
@@ -34,11 +33,8 @@ LEGEND = (
 )
 
 
-def roofline_picture(steps: Sequence[tuple[int, Roofline | None]]) -> Picture:
+def roofline_picture(known: Sequence[tuple[int, Roofline]]) -> Picture:
     """Where programs stand, each with the number of its step, the one that is looked at last."""
-    known = [(number, one) for number, one in steps if one is not None]
-    if not known:
-        return Picture((covered_roofline(),), NONE, Table(("step",), ()), "modelled")
     now = known[-1][1]
     shapes = [*_axes(now), *_programs(known)]
     rows = tuple(
@@ -119,7 +115,8 @@ def _programs(known: Sequence[tuple[int, Roofline]]) -> Iterator[Shape]:
         spot = (_x(one.intensity), _y(one.roof, one.peak))
         spots.setdefault(spot, []).append(number)
         way += [spot] if way[-1:] != [spot] else []
-    yield path("link", way)
+    if len(way) > 1:
+        yield path("joined", way)
     names: Mapping[int, Roofline] = dict(known)
     taken: list[tuple[float, float, float]] = []
     for spot, numbers in spots.items():

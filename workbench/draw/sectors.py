@@ -110,10 +110,10 @@ def _lane(
         return
     end = start + lanes.bytes_per_lane
     left, right = _px(start, places), _px(end - 1, places) + places[(end - 1) // SECTOR][1] / SECTOR
-    title = f"lane {lane}: bytes {start:,} to {end - 1:,} of {requests.buffer}"
+    thread = ",".join(map(str, lanes.threads[lane] or ()))
+    title = f"lane {lane}, thread {thread}: bytes {start:,} to {end - 1:,} of {requests.buffer}"
     of = Stands(
         requests.buffer,
-        block=lanes.block,
         thread=lanes.threads[lane],
         title=title,
         lanes=(lane,),
@@ -121,7 +121,7 @@ def _lane(
     line = ((x + TICK / 2, LANES + TICK), ((left + right) / 2, RULER))
     drawn: list[Shape] = [
         Rect(x, LANES, TICK, TICK, "chosen" if chosen else "served"),
-        path("chosen-link" if chosen else "link", line),
+        path("chosen-joined" if chosen else "joined", line),
     ]
     if chosen:
         drawn.append(Rect(left, RULER, right - left, HIGH, "chosen"))

@@ -96,7 +96,7 @@ class Requests:
     def extents(self) -> dict[str, int]:
         """How many values each axis has that can be chosen: threads, too, which name a warp."""
         sizes = zip(THREAD_AXES, (*self.kernel.grid, *self.kernel.block), strict=True)
-        return {**dict(sizes), **self.axes}
+        return {**dict(sizes), WARPS: -(-prod(self.kernel.block) // WARP), **self.axes}
 
     def chosen(self, select: Selection) -> tuple[dict[str, int], int | None]:
         """Where a selection of blocks, threads, warps and turns has a request, and its lane.

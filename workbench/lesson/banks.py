@@ -34,7 +34,7 @@ class Banks:
         """What is asked, and how many turns it takes."""
         asked = f"{self.requests.which}, {self.requests.text}"
         turns = count_text(len(self.rows), "turn")
-        return f"{asked}: {turns}. Columns are banks, numbers in boxes the lanes that are served."
+        return f"{asked}: {turns}. Columns are banks, numbers at boxes the lanes that are served."
 
     def __repr__(self) -> str:
         lines = [self.caption]

@@ -7,6 +7,7 @@ import runpy
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
 from workbench.ir import Var
 from workbench.lesson import who_computes
@@ -17,7 +18,8 @@ from workbench.widgets.page.costs import count
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.history import said, tree
 from workbench.widgets.page.page import page
-from workbench.widgets.page.view import View
+from workbench.widgets.page.pictures import shown_alone
+from workbench.widgets.page.view import MACHINE_PANES, View
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "code")
 
@@ -39,7 +41,7 @@ def test_a_page_is_plain_data():
     made = None
     for name in PROGRAM:
         made = page(sch, View(program=name), desk, made)
-    for name in ("who", "memory", "tiles", "pipeline"):
+    for name in MACHINE_PANES:
         made = page(sch, View(machine=name), desk, made)
     assert json.loads(json.dumps(made)) == made
 
@@ -227,3 +229,28 @@ def test_programs_without_kernels_are_compared_by_their_meaning():
     sch.split("i", factors=[2, 4])
     rows = {row[0]: row[1:] for row in differences(sch.history[0], sch.history[1]).rows}
     assert rows["global loads"] == (16, 16, "same")
+
+
+def test_a_request_is_shown_where_the_view_has_one_else_the_worst():
+    sch = blocking_with_shared(Schedule(matmul(64)), 2, 2, 4, 8, 8)
+    desk, view = Desk(), View(machine="banks")
+    made = page(sch, view, desk)
+    found = made["requests"]["banks"]
+    first = next(one for one in found if one["first"])
+    assert made["shown"]["banks"] == first["picture"] and first["picture"] in made["pictures"]
+    assert {axis["key"]: axis["start"] for axis in first["axes"]} == made["pictures"][
+        first["picture"]
+    ]["at"]
+    name = found[-1]["name"]
+    select = {"threadIdx.x": 3, "k_0": 99, "blockIdx.x": -1, "gone": 4}
+    made = page(sch, View(machine="banks", access=name, select=select), desk, made)
+    shown = made["shown"]["banks"]
+    assert shown == f"banks:access={len(found) - 1},threadIdx.x=3,k_0=7", "a value stays in range"
+    assert "wb-chosen" in made["pictures"][shown]["strips"][0]
+    assert made["pictures"][shown]["at"]["k_0"] == 7
+    kept = shown_alone(made["pictures"], made["shown"])
+    assert [one for one in kept if one.startswith("banks:")] == [shown], (
+        "a page grows by no dragging"
+    )
+    other = page(sch, View(machine="banks", access="read Z"), desk, made)
+    assert other["shown"]["banks"] == first["picture"], "this program has no such access"

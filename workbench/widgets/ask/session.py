@@ -116,8 +116,7 @@ class Session:
         node, view, against = self.cursor.node, self.view, self.state["against"]
         name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
         shown = page(self.cursor, view, self.desk, self.state.get(name))
-        if picture := shown["shown"].get("tiles"):
-            shown["pictures"] = shown_alone(shown["pictures"], picture)
+        shown["pictures"] = shown_alone(shown["pictures"], shown["shown"])
         made = {name: shown}
         if against >= 0:
             compared = comparison(self.history[against], node, view, self.desk)

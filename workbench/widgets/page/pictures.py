@@ -10,7 +10,7 @@ from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail
 from workbench.draw import SCOPES, Steps
-from workbench.insight import Memory, Pipelines, Requests, Roofline, Tiles, Who
+from workbench.insight import Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.widgets.page.memo import build, memo
@@ -241,14 +241,20 @@ def selection_of(name: str) -> dict[str, int]:
     return {key: int(value) for key, _, value in pairs}
 
 
-def shown_alone(pictures: Mapping[str, Any], shown: str) -> dict[str, Any]:
-    """`pictures` without those that the one `shown` slides to: a page grows by no dragging."""
-    one = pictures.get(shown, {})
-    return {
-        name: made
-        for name, made in pictures.items()
-        if name == shown or "at" not in made or not slides_to(one, selection_of(name))
-    }
+def shown_alone(pictures: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+    """`pictures` without those that the ones `shown` slide to: a page grows by no dragging.
+
+    Of requests to one memory there is just the one that is shown.
+    """
+    tiles = pictures.get(shown.get("tiles", ""), {})
+
+    def stays(name: str) -> bool:
+        kind = name.partition(":")[0]
+        if name == shown.get(kind) or kind not in ("tiles", *SCOPES):
+            return True
+        return kind == "tiles" and not slides_to(tiles, selection_of(name))
+
+    return {name: made for name, made in pictures.items() if stays(name)}
 
 
 def slides_to(picture: Mapping[str, Any], select: Mapping[str, int]) -> bool:
@@ -354,7 +360,16 @@ class _Kept(draw.Source):
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         return memo(func, f"requests {scope}", lambda: draw.Source.requests(self, func, scope))
 
-    def roofline(self, func: PrimFunc) -> Roofline | None:
+    def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
+        """With the registers that a compiler told in this session, for a GPU of the same kind."""
+        built = build(func, draw.GPU)
+        told = built.registers
+        if any(told) and (built.device.gpu is None or built.device.gpu.arch != built.target.arch):
+            told = (None,) * len(told)
+        pairs = zip(built.kernels, told, strict=True)
+        return [insight.occupancy(kernel, built.target, number) for kernel, number in pairs]
+
+    def roofline(self, func: PrimFunc) -> Roofline:
         return memo(func, "roofline", lambda: draw.Source.roofline(self, func))
 
 

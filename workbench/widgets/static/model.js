@@ -72,13 +72,12 @@ export class Lab {
       who: () => buffers.find(({ name }) => name === buffer)?.picture,
       tiles: () => this.savedTiles(select),
     }[pane]?.();
-    if (this.request(pane)) return this.request(pane).picture;
-    return found ?? shown[pane];
+    return found ?? this.request(pane)?.picture ?? shown[pane];
   }
 
   /** The access whose requests a pane shows: the one that is chosen, else that with the worst. */
   request(pane) {
-    const found = this.page.requests[pane] ?? [];
+    const found = this.page.requests?.[pane] ?? [];
     return found.find(({ name }) => name === this.view.access) ?? found.find(({ first }) => first);
   }
 
@@ -86,7 +85,8 @@ export class Lab {
   savedTiles(select, level = this.view.level) {
     const { axes = [], pictures } = this.page;
     const places = Object.fromEntries(axes.map(({ key, start }) => [key, select[key] ?? start]));
-    const shows = ([, made]) => made.at && fits(made, places, level);
+    const shows = ([name, made]) =>
+      name.startsWith("tiles:") && made.at && fits(made, places, level);
     return Object.entries(pictures).find(shows)?.[0];
   }
 

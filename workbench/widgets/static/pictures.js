@@ -67,7 +67,7 @@ export function machinePane(lab) {
     const picture = page.pictures[name];
     const shown = chosen === "who" ? name : "";
     const request = lab.request(chosen);
-    const drawn = [page.buffers, page.axes, page.levels, page.requests[chosen], request?.name];
+    const drawn = [page.buffers, page.axes, page.levels, page.requests?.[chosen], request?.name];
     const from = JSON.stringify([lab.at, chosen, ...drawn, shown]);
     if (from !== drawnFrom) {
       // a slider that is being dragged stays what it is

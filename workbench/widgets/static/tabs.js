@@ -27,16 +27,19 @@ export function tabBar(label, choose) {
       ),
     );
     bar.hidden = all.length < 2;
+    const said = more ? "fewer views" : `${rest.length} more view${rest.length > 1 ? "s" : ""}`;
     const toggle = h(
       "button.wb-more",
       {
         "aria-expanded": String(more),
+        "aria-label": said,
+        title: said,
         onclick: () => {
           more = !more;
           draw({ first, rest }, chosen, names, panel);
         },
       },
-      more ? "fewer views" : `${rest.length} more view${rest.length > 1 ? "s" : ""}`,
+      "⋯",
     );
     bar.parentElement.querySelector(":scope > .wb-more")?.remove();
     if (rest.length) bar.after(toggle);
