@@ -78,7 +78,7 @@ def turns(request: Request, width: int, writes: bool) -> int:
     low = min(request.values()) // 4 * 4
     for lane, address in request.items():
         row[0, lane] = address - low
-    return int(wavefronts(row, width, writes=writes)[0][0])
+    return int(wavefronts(row, width, writes=writes)[0])
 
 
 def wide_kernel(seed: int) -> Kernel:

@@ -35,6 +35,8 @@ def main(A: T.Buffer((1024,), "float32"), C: T.Buffer((1024,), "float32")):
                 C[n * 512 + k * {threads} + i] = S[{cell}]
 """
 
+RENEW = "run benchmarks/gpu.py counters on a GPU and install its counted.json"
+
 
 def kernel(text: str, **words: Any) -> Kernel:
     return lower(script.parse(text.format(**words)), target.get("cuda")).kernels[0]
@@ -55,7 +57,7 @@ def test_what_an_h200_counts_of_kernels_as_they_are_written():
     for step in (step for step in copies() if step.label != "worse, fp16, apart"):
         assert step.built is not None
         found = insight.totals(step.built.kernels)
-        assert found.kind == "recorded" and found.totals
+        assert found.kind == "recorded" and found.totals, RENEW
         for t in (t for t in found.totals if t.recorded is not None):
             assert t.recorded == pytest.approx(t.written, rel=0.02), (step.label, t)
 
@@ -70,7 +72,7 @@ def test_ranges_hold_what_an_h200_counts_of_a_lesson(monkeypatch: pytest.MonkeyP
         for kernel in step.built.kernels
     ]
     counted = [recorded.counted(kernel) for kernel in kernels]
-    assert None not in counted and len(kernels) == 10
+    assert None not in counted and len(kernels) == 10, RENEW
     monkeypatch.setattr(recorded, "_all", dict)
     for kernel, known in zip(kernels, counted, strict=True):
         assert known is not None
@@ -165,7 +167,8 @@ def test_recorded_registers_hold_on_the_same_architecture(monkeypatch: pytest.Mo
     func = script.parse(SUM.format(threads=256, cell="i"))
     assert isinstance(func, PrimFunc)
     one = lower(func, target.get("cuda")).kernels[0]
-    assert insight.occupancy(one, target.get("nvidia/h100")).room == (1, 8)  # type: ignore[union-attr]
+    before = insight.occupancy(one, target.get("nvidia/h100"))
+    assert before is not None and before.room == (1, 8)
     known = recorded.parse(RECORDED % recorded.kernel_key(one))
     monkeypatch.setattr(recorded, "_all", lambda: known)
     found = insight.occupancy(one, target.get("nvidia/h100"))

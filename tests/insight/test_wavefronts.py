@@ -30,7 +30,7 @@ def test_each_measured_request():
         access, width = asked.split()
         lanes = np.array([lanes for lanes, _ in rows])
         table = np.where(lanes < 0, -1, lanes * int(width))
-        told, _ = wavefronts(table, int(width), writes=access == "write")
+        told = wavefronts(table, int(width), writes=access == "write")
         wrong = [(row, n) for row, n in zip(rows, told.tolist(), strict=True) if row[1] != n]
         assert not wrong, f"{asked}: {wrong[:3]}"
 
@@ -114,7 +114,7 @@ def test_a_last_warp_in_part():
 def test_neighbours_of_a_vector_do_not_help_a_store():
     """A read of 16 bytes goes half a warp at a time where pairs agree; a write never does."""
     table = np.arange(32)[None] // 2 * 16
-    assert [int(wavefronts(table, 16, writes=w)[0][0]) for w in (False, True)] == [2, 4]
+    assert [int(wavefronts(table, 16, writes=w)[0]) for w in (False, True)] == [2, 4]
 
 
 def test_the_picture_of_banks_has_as_many_turns():
@@ -122,8 +122,9 @@ def test_the_picture_of_banks_has_as_many_turns():
         cell="i // 2 * 4", threads=32, dtype="float32", lanes=4, guard="i >= 0", vector="vectorized"
     )
     found = lesson.banks(script.parse(text), "S")
-    assert [row.label for row in found.rows] == ["lanes 0–15, turn 1", "lanes 16–31, turn 1"]
-    assert found.rows[1].served[31] == (30, 31) and "2 turns" in found.caption
+    turns = [(row.first, row.last, row.number) for row in found.rows]
+    assert turns == [(0, 15, 0), (16, 31, 0)]
+    assert found.rows[1].banks[31] == (30, 31) and "2 turns" in found.caption
 
 
 def test_halves_of_one_word_are_drawn_in_its_bank():
@@ -131,4 +132,4 @@ def test_halves_of_one_word_are_drawn_in_its_bank():
         cell="i", threads=32, dtype="float16", lanes=1, guard="i >= 0", vector="serial"
     )
     (row,) = lesson.banks(wb.Schedule(script.parse(text)), "S").rows
-    assert row.served == {k: (2 * k, 2 * k + 1) for k in range(16)}
+    assert row.banks == {k: (2 * k, 2 * k + 1) for k in range(16)}

@@ -395,15 +395,28 @@ def test_a_page_that_would_be_too_large_is_refused(tmp_path: Path, monkeypatch: 
     lab, file = wb.lab(Schedule(parse(ADD))), tmp_path / "lab.html"
     bind_both(lab)
     file.write_text("before")
-    monkeypatch.setattr(offline, "LARGEST", 3)
+    monkeypatch.setattr(offline, "LARGEST", 36)
     with pytest.raises(NotWritten) as error:
         lab.to_html(file)
     assert str(error.value) == (
-        "Can't write a page of this history: its 4 programs hold 15 loops and blocks, and a page "
-        "has room for 3.\ndo:    lab.save(path) writes any history, which wb.load reads; for a "
+        "Can't write a page of this history: it has room for about 2 of its 4 programs.\n"
+        "found: a page shows each program in every pane, and this one would take minutes\n"
+        "do:    lab.save(path) writes any history, which wb.load reads; for a "
         "page, take the steps that matter on a new schedule"
     )
     assert file.read_text() == "before"
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_many_small_programs_are_too_many_for_a_page(deep: bool, tmp_path: Path):
+    sch = Schedule(parse(ADD))
+    for number in range(1_200):
+        sch.annotate("i", "note", number)
+        if not deep:
+            sch.goto(sch.history.root)
+    with pytest.raises(NotWritten, match=r"room for about [1-9],?\d+ of its 1,201 programs"):
+        wb.lab(sch).to_html(tmp_path / "lab.html")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_page_says_how_far_it_is_and_stops(

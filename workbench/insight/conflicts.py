@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from workbench.diag import count_text
 from workbench.insight.page import Kind, Table
 from workbench.insight.requests import Requests, requests_of, worst_of
-from workbench.insight.warps import IDLE
-from workbench.insight.wavefronts import BANKS, WORD, lanes_together
+from workbench.insight.wavefronts import BANKS, WORD
 from workbench.ir import Kernel
 
 COLUMNS = (
@@ -28,9 +25,7 @@ class BankUse:
     where `least` would do, if no bank had to serve two words (1, or more for vectors); `worst` is
     where it is made, by blocks, warp of the block and turns of loops (those that there are several
     of), `alike` how many take as many. `banks` are the banks of that request (of 32, 4 bytes wide),
-    lane by lane (None where a lane is idle), `words` the words of 4 bytes there, of a vector the
-    first, counted from the start of the buffer; `together` neighbouring lanes of it are served at a
-    time, a half or a quarter of a warp where a lane moves 8 or 16 bytes.
+    lane by lane (None where a lane is idle), of a vector the first.
     """
 
     kernel: str
@@ -38,16 +33,13 @@ class BankUse:
     access: str
     text: str
     banks: tuple[int | None, ...]
-    words: tuple[int | None, ...]
     bytes_per_lane: int
-    together: int
     requests: int
     wavefronts: int
     least: int
     average: float
     worst: Mapping[str, int]
     alike: int
-    which: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +72,19 @@ def _row(u: BankUse) -> tuple[str | int | float, ...]:
 
 def _use(asked: Requests) -> BankUse:
     worst = asked.lanes(asked.worst)
-    words = tuple(None if a is None else a // WORD for a in worst.addresses)
-    row = np.array([[IDLE if a is None else a for a in worst.addresses]])
     return BankUse(
         asked.kernel.name,
         asked.buffer,
         asked.kind,
         asked.text,
-        tuple(None if word is None else word % BANKS for word in words),
-        words,
+        tuple(None if a is None else a // WORD % BANKS for a in worst.addresses),
         worst.bytes_per_lane,
-        int(lanes_together(row, worst.bytes_per_lane, writes=worst.writes)[0]),
         asked.count,
         worst.cost,
         worst.least,
         asked.cost / asked.count,
         asked.worst,
         asked.alike,
-        asked.which,
     )
 
 

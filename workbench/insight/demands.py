@@ -92,7 +92,7 @@ def _of_memory(kernel: Kernel, access: Access, issued: Access, share: float) -> 
     needed = distinct(table) * each
     least = float((-(-needed // LINE) * times).sum())
     if scope == "shared":
-        turns = wavefronts(table, each, writes=access.writes)[0]
+        turns = wavefronts(table, each, writes=access.writes)
         yield Demand("shared", access, float((turns * times).sum()), least)
         return
     yield Demand("L1", access, float((_lines(table, each) * times).sum()), least)

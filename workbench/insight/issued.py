@@ -101,7 +101,7 @@ def _asked(kernel: Kernel, access: Access) -> Asked | str:
         return text_of(access)
     width, shared = lane_bytes(access), access.buffer.scope == "shared"
     touched = None if shared else sectors(table, width)
-    taken = wavefronts(table, width, writes=access.writes)[0] if shared else None
+    taken = wavefronts(table, width, writes=access.writes) if shared else None
     return Asked(
         kernel.name,
         access.buffer.name,

@@ -213,7 +213,7 @@ def _costs(access: Access, table: Any) -> tuple[Any, Any]:
     width = lane_bytes(access)
     if access.buffer.scope == "global":
         return sectors(table, width), -(-distinct(table) * width // SECTOR)
-    cost, _ = wavefronts(table, width, writes=access.writes)
+    cost = wavefronts(table, width, writes=access.writes)
     together = lanes_together(table, width, writes=access.writes)
     least = np.zeros(len(table), np.int64)
     for lanes in np.unique(together).tolist():

@@ -8,7 +8,7 @@ threads wrote to global memory themselves they need not read at all. (Of global 
 nothing: it knows of no array that it starts at a multiple of 16 bytes.)
 
 Of 339 kernels on an H200 the range holds what was counted of global memory, but for sectors of
-asynchronous copies (8 % more), and of shared memory, but for 10 kernels of which up to 5 % more
+asynchronous copies (8 % more), and of shared memory, but for 10 kernels of which up to 6 % more
 wavefronts were counted than their text has.
 """
 
@@ -195,7 +195,7 @@ def _fewest(kernel: Kernel, access: Access, waiting: Set[Var], others: bool) -> 
     except UnknownError:
         return {"requests": 0, UNITS[access.buffer.scope]: 0}
     width = lane_bytes(access)
-    each = wavefronts(table, width, writes=access.writes)[0] if shared else sectors(table, width)
+    each = wavefronts(table, width, writes=access.writes) if shared else sectors(table, width)
     joined = shared and (others or unclear or 1 in map(abs, telling.values()))
     together = MOST_BYTES // width if joined else 1
     numbers = {"requests": times, UNITS[access.buffer.scope]: each * times}

@@ -21,20 +21,20 @@ WARP = 32  # lanes
 BANKS, WORD = 32, 4  # banks, and bytes that one bank serves at once (all NVIDIA GPUs since Maxwell)
 
 
-def wavefronts(table: Any, width: int, *, writes: bool) -> tuple[Any, Any]:
-    """For each request how many wavefronts it takes, and the most that one of its groups takes.
+def wavefronts(table: Any, width: int, *, writes: bool) -> Any:
+    """For each request how many wavefronts it takes.
 
     `table` has a row a request with the byte address of each of 32 lanes, IDLE where one sleeps;
     a lane moves `width` bytes, at a multiple of that.
     """
     together = lanes_together(table, width, writes=writes)
-    total, degree = np.zeros((2, len(table)), dtype=np.int64)
+    total = np.zeros(len(table), dtype=np.int64)
     for lanes in np.unique(together).tolist():
         rows = together == lanes
         groups = table[rows].reshape(-1, lanes)
         each = _busiest(groups, max(1, width // WORD)).reshape(-1, WARP // lanes)
-        total[rows], degree[rows] = each.sum(axis=1), each.max(axis=1)
-    return total, degree
+        total[rows] = each.sum(axis=1)
+    return total
 
 
 def lanes_together(table: Any, width: int, *, writes: bool) -> Any:

@@ -16,6 +16,8 @@ from workbench.widgets.still.whole import whole
 
 Progress = Callable[[int, int], None]
 LARGEST = 20_000  # loops and blocks of all programs: a page of half a minute
+EACH = 14  # as many take as long as any program does besides
+STEPS = 50  # of those that lead to a program, and are written out, so many take as long as one
 
 
 def last_page(session: Session) -> str:
@@ -38,12 +40,16 @@ def write_html(session: Session, path: str | Path, progress: Progress) -> None:
 
 def _check_size(history: History) -> None:
     """Refuse a history of which a page would take minutes, and gigabytes."""
-    known = [places(func) for node in history for func in node.mod.functions]
-    parts = sum(len(one.loops) + len(one.blocks) for one in known)
-    if parts > LARGEST:
+    work = 0
+    for node in history:
+        known = [places(func) for func in node.mod.functions]
+        parts = sum(len(one.loops) + len(one.blocks) for one in known)
+        work += EACH + parts + node.depth // STEPS
+    if work > LARGEST:
         raise NotWritten(
-            f"Can't write a page of this history: its {len(history):,} programs hold {parts:,} "
-            f"loops and blocks, and a page has room for {LARGEST:,}",
+            f"Can't write a page of this history: it has room for about "
+            f"{len(history) * LARGEST // work:,} of its {len(history):,} programs",
+            detail="a page shows each program in every pane, and this one would take minutes",
             hint="lab.save(path) writes any history, which wb.load reads; for a page, take the "
             "steps that matter on a new schedule",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from workbench.diag import Fail
@@ -36,6 +37,7 @@ def whole(
         for name, made in known.items()
         if name.startswith(compare_trait("")) and made["open"] == desk.open
     }
+    view = replace(view, place="")  # what can be done there is not offered without Python
     pages = {}
     for done, node in enumerate(cursor.history):
         progress(done, len(cursor.history))
