@@ -235,5 +235,5 @@ def variants(name: str) -> int:
 
 NAMES: Sequence[str] = (
     *("odd_vector", "wide_window", "few_loads", "small_tiles", "one_turn"),
-    *("own_operator", "one_ahead"),
+    *("own_operator", "one_ahead", "seventh"),
 )

@@ -38,6 +38,13 @@ def fault(func: PrimFunc) -> str:
     return FAULTS[found[0].name] if found else NOTHING
 
 
+def first_loss(func: PrimFunc) -> tuple[float, float]:
+    """The modelled time of `func` on an H200, and what it loses of that to the first thing, in µs."""
+    found = insight.why(kernels(func, GPU), target.get(GPU))
+    assert found.us is not None and found.faults
+    return found.us, found.faults[0].gain
+
+
 def kept_beyond(func: PrimFunc) -> list[tuple[int, int]]:
     """The numbers that a thread keeps and the registers that it may have, where they are fewer.
 
