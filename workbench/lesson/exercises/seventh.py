@@ -14,7 +14,7 @@ SIZES = (
     ((256, 512, 256), (1, 4), 32),
     ((512, 256, 128), (1, 4), 32),
     ((256, 512, 128), (1, 4), 64),
-    ((512, 512, 128), (2, 4), 32),
+    ((256, 512, 64), (1, 4), 32),
 )
 """Rows, columns, length of the sums; outputs of a thread; steps of k in a tile, by 32 x 8 threads."""
 ROOM = 1.1  # times the modelled time without what is lost
