@@ -39,7 +39,7 @@ def fault(func: PrimFunc) -> str:
 
 
 def first_loss(func: PrimFunc) -> tuple[float, float]:
-    """The modelled time of `func` on an H200, and what it loses of that to the first thing, in µs."""
+    """The modelled µs of `func` on an H200, and those that it loses to the first thing."""
     found = insight.why(kernels(func, GPU), target.get(GPU))
     assert found.us is not None and found.faults
     return found.us, found.faults[0].gain

@@ -12,10 +12,9 @@ from workbench.insight.launched import us_text
 from workbench.insight.recorded import counted
 from workbench.ir import Kernel, PrimFunc
 from workbench.lesson.faults import FAULTS, REGISTERS, kept_beyond
-from workbench.lesson.goals import kernels
 from workbench.lesson.quiz import is_answered
 from workbench.runtime import recorded
-from workbench.runtime.building import function_of
+from workbench.runtime.building import build, function_of
 from workbench.schedule import Schedule
 
 
@@ -59,7 +58,7 @@ def why(program: Schedule | PrimFunc, quiz: str = "") -> Losses:
     if quiz and not is_answered(quiz):
         return Losses("Name it first: answer the question above, and run this cell again.", (), ())
     func = function_of(program, "say why")
-    built, gpu = kernels(func, GPU), target.get(GPU)
+    built, gpu = build(func, GPU).kernels, target.get(GPU)
     found = insight.why(built, gpu)
     beyond = kept_beyond(func)
     rows = [("", f"{FAULTS[REGISTERS]}: {kept:,} and {room}") for kept, room in beyond]

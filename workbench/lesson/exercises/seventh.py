@@ -16,7 +16,7 @@ SIZES = (
     ((256, 512, 64), (1, 4), 64),
     ((256, 512, 128), (1, 4), 32),
 )
-"""Rows, columns, length of the sums; outputs of a thread; steps of k in a tile, by 32 x 8 threads."""
+"""Rows, columns, length of the sums; outputs of each of 32 x 8 threads; steps of k in a tile."""
 ROOM = 1.1  # times the modelled time without what is lost
 
 
