@@ -90,6 +90,18 @@ def test_an_access_and_a_turn_are_chosen(plain: Plain):
     expect(access).to_have_value("write C")
 
 
+def test_a_lane_that_is_clicked_chooses_its_thread_in_all_pictures(plain: Plain):
+    lab = plain.open([wb.lab(product(), panes=["sectors", "tiles"])]).locator(".wb-lab")
+    expect(lab.locator(".wb-strips .wb-chosen")).to_have_count(0)
+    lab.locator('g[data-lanes="6"] rect').first.click()
+    expect(lab.locator('g[data-lanes="6"] .wb-chosen').first).to_be_visible()
+    expect(lab.locator(".wb-menu")).not_to_be_visible()
+    lab.get_by_label("requests of").select_option("read B")
+    expect(lab.locator('g[data-lanes="6"] .wb-chosen').first).to_be_visible()
+    turn_to(lab, "tiles")
+    expect(lab.locator(".wb-caption")).to_contain_text("threadIdx.x = 6")
+
+
 def test_two_branches_are_compared_at_one_scale(plain: Plain):
     sch = product()
     lab = plain.open([wb.lab(sch, panes=["occupancy"])]).locator(".wb-lab")

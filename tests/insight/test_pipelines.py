@@ -73,6 +73,7 @@ def test_a_double_buffer_is_told_as_the_pipeline_that_it_makes():
     assert not insight.pipelines(sch.func).plain
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(20))
 def test_random_pipelines_run_as_they_are_told(seed: int):
     """Each statement begins with a store to O[its number, its iteration], and no other is like it.

@@ -148,5 +148,6 @@ def test_a_thread_that_is_chosen_names_its_warp_and_lane():
     one = insight.requests_of(kernels, "shared")[0][0]
     assert one.chosen({"thread": 70}) == ({"warp": 2}, 6)
     assert one.chosen({"warp": 1}) == ({"warp": 1}, None)
+    assert one.chosen({"thread": 70, "warp": 1}) == ({"warp": 1}, None), "of another warp"
     with pytest.raises(ValueError, match=r"warp runs from 0 to 2, not to 3; choose"):
         one.chosen({"warp": 3})

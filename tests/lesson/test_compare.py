@@ -12,6 +12,7 @@ from benchmarks.matmuls import blocking, blocking_with_shared, matmul, naive
 from workbench import lesson, script
 from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing, launching, recorded
+from workbench.runtime.timing import in_digits
 
 TIMING = Timing(
     samples=(2e-6, 2e-6, 2e-6),
@@ -79,11 +80,12 @@ def test_recorded_times_say_so_and_stand_under_the_roof(monkeypatch):
     work, peak = 2 * 64**3, wb.target.get("nvidia/h200").peak_flops
     least = max(work / peak, 3 * 64 * 64 * 4 / wb.target.get("nvidia/h200").bandwidth)
     naive_row, vendor = (row.cells() for row in found.rows)
-    assert naive_row[-2:] == ("2 µs", f"{least / 2e-6:.0%}")
-    assert vendor == ("cuBLAS", *("",) * 7, "1 µs", f"{least / 1e-6:.0%}")
+    assert naive_row[-2:] == ("2.000 µs", f"{least / 2e-6:.0%}")
+    assert vendor == ("cuBLAS", *("",) * 7, "1.000 µs", f"{least / 1e-6:.0%}")
     assert "Times: recorded on NVIDIA H200, 2026-11-21." in found.notes
     assert (
-        f"The roof is modelled from the data sheet: {least * 1e6:,.4g} µs at least." in found.notes
+        f"The roof is modelled from the data sheet: {in_digits(least * 1e6)} µs at least."
+        in found.notes
     )
 
 

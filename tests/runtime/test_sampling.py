@@ -70,12 +70,12 @@ def timing(**changes) -> Timing:
 def test_a_time_says_how_where_and_when():
     assert timing().median == 1.2e-6
     assert str(timing()) == (
-        "1.2 µs measured on NVIDIA H200, 2026-11-21\n"
-        "median of 5 samples, half of them in 1.1 … 1.3 µs\n"
+        "1.20 µs measured on NVIDIA H200, 2026-11-21\n"
+        "median of 5 samples, half of them in 1.10 … 1.30 µs\n"
         "CUDA events around a graph of 100 runs, the L2 cache warm; "
         "SM clock 1980 of 1980 MHz, memory 3201 MHz"
     )
-    assert timing()._repr_html_().startswith("<p><b>1.2\xa0µs measured on NVIDIA H200")
+    assert timing()._repr_html_().startswith("<p><b>1.20\xa0µs measured on NVIDIA H200")
 
 
 def test_an_unsteady_or_recorded_time_says_so():

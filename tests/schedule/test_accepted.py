@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -55,18 +56,19 @@ def test_of_the_refusals_that_are_read_whole(source: str, steps: str, call: str)
     exec(call, space_before(source, steps))
 
 
-def said(sch: wb.Schedule) -> Iterator[tuple[Handle, Verdict]]:
-    for block in sch.get_blocks():
-        for place in (block, *sch.get_loops(block)):
-            for verdict in sch.actions(place):
-                yield place, verdict
+@cache
+def said(start: str) -> tuple[wb.Schedule, list[tuple[Handle, Verdict]]]:
+    """A schedule of the program, not to be changed, and what the verbs say of its places."""
+    sch = wb.Schedule(script.parse(start))
+    sch.work_on(sch.mod.functions[0].name)
+    found = [(block, *sch.get_loops(block)) for block in sch.get_blocks()]
+    return sch, [(at, verdict) for places in found for at in places for verdict in sch.actions(at)]
 
 
 @pytest.mark.parametrize("start", STARTS, ids=range(len(STARTS)))
 def test_of_all_that_the_verbs_say_of_a_program(start: str):
-    sch = wb.Schedule(script.parse(start))
-    sch.work_on(sch.mod.functions[0].name)
-    hints = {option.hint for _, verdict in said(sch) for option in verdict.options}
+    sch, verdicts = said(start)
+    hints = {option.hint for _, verdict in verdicts for option in verdict.options}
     for call in {call for hint in hints for call in calls(hint)}:
         exec(call, {"sch": sch.fork()})
 
@@ -75,8 +77,8 @@ def test_of_all_that_the_verbs_say_of_a_program(start: str):
 def test_of_wrong_arguments(verb: str):
     found = 0
     for start in (programs.MATMUL, programs.TWO, *(e.before for e in REGISTRY[verb].examples)):
-        sch = wb.Schedule(script.parse(start))
-        for place in {place for place, verdict in said(sch) if verdict.verb == verb}:
+        sch, verdicts = said(start)
+        for place in {place for place, verdict in verdicts if verdict.verb == verb}:
             for wrong in ({}, {"factor": 4}, {"axis": 0}, {"loop": "i"}, {"cleverly": True}):
                 try:
                     sch.fork().apply(verb, place, **wrong)

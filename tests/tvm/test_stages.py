@@ -111,7 +111,7 @@ def test_the_order_of_calls_changes_nothing():
     out = np.empty_like(a)
     tvm.build(first.s, first.args, "cuda")(a, b, out)
     np.testing.assert_allclose(out, 2 * a @ b, rtol=1e-5)
-    for number in range(12):
+    for number in range(5):
         other = Blocked(random.Random(number).shuffle)
         found = other.s.applied(other.args)
         assert wb.structural_equal(found.func, wanted.func), number
@@ -321,21 +321,21 @@ def write_cache() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
 
 def fused_relu() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
     """A product inside the loops of what is made of it, with cooperative fetching."""
-    a, b, c = product(16)
+    a, b, c = product(8)
     r = te.compute(c.shape, lambda i, j: te.max(c[i, j] - 4.0, 0.0), name="R")
     s = te.create_schedule(r.op)
-    by, bx, ty, tx = s[r].tile(*s[r].op.axis, 8, 8)
+    by, bx, ty, tx = s[r].tile(*s[r].op.axis, 4, 4)
     for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y")):
         s[r].bind(loop, te.thread_axis(axis))
     s[r].bind(tx, te.thread_axis("threadIdx.x"))
     s[c].compute_at(s[r], tx)
-    ko, _ = s[c].split(s[c].op.reduce_axis[0], factor=8)
+    ko, _ = s[c].split(s[c].op.reduce_axis[0], factor=4)
     for tensor in (a, b):
         copy = s[s.cache_read(tensor, "shared", [c])]
         copy.compute_at(s[c], ko)
-        ty, rest = copy.split(copy.fuse(*copy.op.axis), nparts=8)
+        ty, rest = copy.split(copy.fuse(*copy.op.axis), nparts=4)
         copy.bind(ty, te.thread_axis("threadIdx.y"))
-        copy.bind(copy.split(rest, nparts=8)[0], te.thread_axis("threadIdx.x"))
+        copy.bind(copy.split(rest, nparts=4)[0], te.thread_axis("threadIdx.x"))
     return s, (a, b, r)
 
 

@@ -140,6 +140,7 @@ def test_who_is_told_before_anything_is_bound():
     assert repr(lab).splitlines()[-1] == 'Step 2, bind(i_0, "blockIdx.x").'
 
 
+@pytest.mark.lesson
 def test_an_answer_opens_the_pages_made_before():
     lab = opened("vector_2_4")
     lab.at = 2

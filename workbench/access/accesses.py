@@ -145,7 +145,8 @@ def accesses(node: Node, at: Around | None = None) -> Iterator[Access[For]]:
             yield _made(node, at)
         case _:
             for child in children(node):
-                yield from accesses(child, at)
+                if children(child) or isinstance(child, BufferLoad):  # not one of a name or number
+                    yield from accesses(child, at)
             if isinstance(node, BufferLoad):
                 yield _made(node, at)
 

@@ -17,6 +17,7 @@ lexicographically.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement, product
@@ -48,6 +49,7 @@ from workbench.ir import (
     binary,
     const,
     copy_fresh,
+    once,
     rewrite,
     seq,
     substitute,
@@ -377,5 +379,9 @@ class Needs:
 
 def uses(stmt: Stmt, buffer: Buffer) -> int:
     """How often `buffer` is loaded from or stored to in `stmt`."""
-    nodes = (n for n in walk(stmt) if isinstance(n, (BufferLoad, BufferStore)))
-    return sum(node.buffer is buffer for node in nodes)
+    return _uses(stmt)[buffer]
+
+
+@once
+def _uses(stmt: Stmt) -> Counter[Buffer]:
+    return Counter(n.buffer for n in walk(stmt) if isinstance(n, (BufferLoad, BufferStore)))

@@ -18,17 +18,29 @@ from workbench.access.accesses import accesses, by_buffer
 from workbench.access.fed import common_loops
 from workbench.access.pipelines import DOUBLE, DOUBLED, is_pipeline, statements, uses
 from workbench.diag import Refusal
-from workbench.ir import Block, Buffer, For, Node, Stmt, Var, attrs_dict, rewrite, walk
+from workbench.ir import (
+    Block,
+    Buffer,
+    For,
+    Node,
+    Stmt,
+    Var,
+    attrs_dict,
+    once,
+    rewrite,
+    walk_statements,
+)
 from workbench.script.writer import string
 
 
+@once
 def doubled(body: Stmt) -> dict[Buffer, Block]:
     """The buffers of which two copies are asked for, each with the block whose note says so."""
     return dict(_doubled(body))
 
 
 def _doubled(body: Stmt) -> Iterator[tuple[Buffer, Block]]:
-    for block in (node for node in walk(body) if isinstance(node, Block)):
+    for block in (node for node in walk_statements(body) if isinstance(node, Block)):
         which = attrs_dict(block.annotations).get(DOUBLE)
         if which is None:
             continue

@@ -31,7 +31,7 @@ from workbench.ir import (
     Var,
     once,
     replace_node,
-    walk,
+    walk_statements,
 )
 
 
@@ -53,12 +53,17 @@ class WrittenOut:
 @once
 def written_out(func: PrimFunc) -> WrittenOut:
     """What `func` does in turns. Raises Refusal where a pipeline is not what its loop is."""
-    own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
+    own = {
+        b: b
+        for node in walk_statements(func.body)
+        if isinstance(node, Block)
+        for b in node.alloc_buffers
+    }
     body: Stmt = with_statements(with_double_buffers(func.body))
     twice, spare = doubled(func.body), dict[Buffer, int]()
     found: list[tuple[Pipeline, Injected]] = []
     while loop := innermost(body):
-        known = arith.loop_bounds([node for node in walk(body) if isinstance(node, For)])
+        known = arith.loop_bounds([node for node in walk_statements(body) if isinstance(node, For)])
         private = [buffer for buffer in own.values() if buffer.scope != "global"]
         made = injected(loop, body, known, private, doubled=twice)
         found.append((pipeline_of(loop), made))
@@ -100,7 +105,7 @@ def has_pipelines(func: PrimFunc) -> bool:
 
 def innermost(body: Stmt) -> For | None:
     """A pipeline that holds no other, if there is one."""
-    loops = [node for node in walk(body) if isinstance(node, For) and is_pipeline(node)]
+    loops = [node for node in walk_statements(body) if isinstance(node, For) and is_pipeline(node)]
     return loops[-1] if loops else None
 
 

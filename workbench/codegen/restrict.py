@@ -12,11 +12,13 @@ from workbench.ir import (
     Kernel,
     Node,
     Select,
+    once,
     stores,
     walk,
 )
 
 
+@once
 def reads_its_own(kernel: Kernel) -> bool:
     """Whether `kernel` loads from an array in global memory that it stores to."""
     read = {node.buffer for node in walk(kernel.body) if isinstance(node, BufferLoad)}

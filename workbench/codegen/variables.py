@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from workbench.access.pipelines import uses
-from workbench.ir import Buffer, BufferStore, Kernel, SeqStmt, walk
+from workbench.ir import Buffer, BufferStore, Kernel, SeqStmt, walk_statements
 
 
 def variables(kernel: Kernel) -> Set[Buffer]:
@@ -20,7 +20,7 @@ def declared_by_store(kernel: Kernel) -> Set[Buffer]:
     """
     found: set[Buffer] = set()
     candidates = variables(kernel)
-    for sequence in (node for node in walk(kernel.body) if isinstance(node, SeqStmt)):
+    for sequence in (node for node in walk_statements(kernel.body) if isinstance(node, SeqStmt)):
         for k, stmt in enumerate(sequence.stmts):
             if not isinstance(stmt, BufferStore) or stmt.buffer not in candidates:
                 continue

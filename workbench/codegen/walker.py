@@ -33,10 +33,12 @@ from workbench.ir import (
     dtypes,
     free_vars,
     is_sized,
+    once,
     sizes_in,
     sizes_used,
     stores,
     walk,
+    walk_statements,
 )
 from workbench.lower.async_copies import copied_bytes
 from workbench.lower.flatten_buffers import counts
@@ -52,6 +54,12 @@ _WIDTH = 100  # columns of a page
 _STACK = 1 << 16  # bytes of arrays: a thread has 128 KiB of stack or more (musl's has)
 
 
+@once
+def _known(kernel: Kernel) -> Simplifier:
+    """What is known of the numbers in `kernel`, for its text in each language."""
+    return Simplifier(known_bounds(kernel))
+
+
 class Walker:
     """Writes one kernel; afterwards knows which headers, types and helpers the text needs."""
 
@@ -61,7 +69,7 @@ class Walker:
         structs = (f"{dtype}x{lanes}" for dtype in dtypes.BITS for lanes in range(2, 17))
         reserved = {*language.reserved, *language.words(), *structs, kernel.name}
         self.names = Names(reserved, language.macros)
-        known = Simplifier(known_bounds(kernel))
+        known = _known(kernel)
         shapes = (n for b in kernel.allocs for n in b.shape if isinstance(n, Expr))
         told = (*counts(kernel), *shapes) if is_sized(kernel) else ()
         fitting = {part for e in told for part in walk(e)}
@@ -99,7 +107,7 @@ class Walker:
 
     def _common(self) -> list[Buffer]:
         """The arrays that no loop has one of for each of its iterations."""
-        loops = (node for node in walk(self.kernel.body) if isinstance(node, For))
+        loops = (node for node in walk_statements(self.kernel.body) if isinstance(node, For))
         own = {buffer for loop in loops for buffer in own_arrays(self.kernel, loop)}
         return [buffer for buffer in self.kernel.allocs if buffer not in own]
 
@@ -263,7 +271,7 @@ class Walker:
             yield self._warp_call(warp_call(loop))
             return
         own = own_arrays(self.kernel, loop)
-        holds = any(isinstance(node, For) for node in walk(loop.body))
+        holds = any(isinstance(node, For) for node in walk_statements(loop.body))
         if loop.kind == "parallel" and self.language.part and (own or holds):
             yield from self._shared_out(loop, own)
         else:
@@ -297,7 +305,12 @@ class Walker:
         var = loop.loop_var
         used = {n.buffer for n in walk(loop.body) if isinstance(n, (BufferLoad, BufferStore))}
         arrays = [b for b in self.names if isinstance(b, Buffer) and b in used]
-        made = (b for n in walk(loop) if isinstance(n, For) for b in own_arrays(self.kernel, n))
+        made = (
+            b
+            for n in walk_statements(loop)
+            if isinstance(n, For)
+            for b in own_arrays(self.kernel, n)
+        )
         known = {*free_vars(loop), *sizes_in(tuple(made))}
         outer = [v for v in self.names if isinstance(v, Var) and v in known]
         given = [(self._pointer(b), self.names[b]) for b in arrays]

@@ -64,24 +64,10 @@ def picture_of(
     `before` is marked. `source` gives the data of programs, where it is kept. Raises ValueError for
     another name, and for a buffer, axis, value or level that the program does not have.
     """
+    _check(name, buffer, level, select)
     data = source or Source()
-    if name not in PICTURES:
-        raise ValueError(f"there is no picture {name!r}; there are: {', '.join(PICTURES)}")
-    if buffer is not None and name not in ("who", *SCOPES):
-        raise ValueError(f"{name!r} shows all buffers, not one; leave `buffer` out")
-    if level is not None and name != "tiles":
-        raise ValueError(f"{name!r} has no levels; leave `level` out")
-    if select and name not in ("tiles", *SCOPES):
-        raise ValueError(f"{name!r} shows all of the program; leave {', '.join(select)} out")
     if name == "who":
-        labels = {}
-        if before is not None:
-            written = [store.buffer.name for store in stores(before.body)]
-            shown = data.who(func, buffer).buffer
-            labels = labels_of(data.who(before, shown)) if shown in written else {}
-        whose = data.who(func, buffer)
-        turns = insight.turns(func).get(whose.buffer)
-        return who_picture(whose, labels, asked, turns, insight.loops_of(func))
+        return _who(func, buffer, before, asked, data)
     if name == "memory":
         return memory_picture(data.memory(func), data.memory(before) if before else None)
     if name == "pipeline":
@@ -91,12 +77,7 @@ def picture_of(
                 then = data.pipelines(before)
         return pipelines_picture(data.pipelines(func), then)
     if name in SCOPES:
-        found, left_out = data.requests(func, SCOPES[name])
-        if buffer is not None:
-            found = tuple(one for one in found if one.buffer == buffer)
-            if not found:
-                raise ValueError(f"no warp asks {SCOPES[name]} memory for {buffer!r}")
-        return requests_picture(name, found, left_out, select or {})
+        return _requests(func, name, buffer, select or {}, data)
     if name == "occupancy":
         return occupancy_picture(data.occupancy(func))
     if name == "roofline":
@@ -104,6 +85,46 @@ def picture_of(
         number = next((number for number, one in steps if one is func), 0)
         return roofline_picture([*_with_kernels(ahead, data), (number, data.roofline(func))])
     return _tiles(func, select or {}, level, before, data.tiles)
+
+
+def _check(name: str, buffer: str | None, level: str | None, select: Selection | None) -> None:
+    """Refuse a picture that there is not, and what it does not take."""
+    if name not in PICTURES:
+        raise ValueError(f"there is no picture {name!r}; there are: {', '.join(PICTURES)}")
+    if buffer is not None and name not in ("who", *SCOPES):
+        raise ValueError(f"{name!r} shows all buffers, not one; leave `buffer` out")
+    if level is not None and name != "tiles":
+        raise ValueError(f"{name!r} has no levels; leave `level` out")
+    if select and name not in ("tiles", *SCOPES):
+        raise ValueError(f"{name!r} shows all of the program; leave {', '.join(select)} out")
+
+
+def _who(
+    func: PrimFunc,
+    buffer: str | None,
+    before: PrimFunc | None,
+    asked: tuple[int, ...] | None,
+    data: Source,
+) -> Picture:
+    labels = {}
+    if before is not None:
+        written = [store.buffer.name for store in stores(before.body)]
+        shown = data.who(func, buffer).buffer
+        labels = labels_of(data.who(before, shown)) if shown in written else {}
+    whose = data.who(func, buffer)
+    turns = insight.turns(func).get(whose.buffer)
+    return who_picture(whose, labels, asked, turns, insight.loops_of(func))
+
+
+def _requests(
+    func: PrimFunc, name: str, buffer: str | None, select: Selection, data: Source
+) -> Picture:
+    found, left_out = data.requests(func, SCOPES[name])
+    if buffer is not None:
+        found = tuple(one for one in found if one.buffer == buffer)
+        if not found:
+            raise ValueError(f"no warp asks {SCOPES[name]} memory for {buffer!r}")
+    return requests_picture(name, found, left_out, select)
 
 
 def _with_kernels(steps: Steps, data: Source) -> Iterator[tuple[int, Roofline]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.diag import count_text
 from workbench.draw.banks import banks_scene, covered_banks
 from workbench.draw.picture import Picture
 from workbench.draw.scene import Scene
@@ -96,7 +97,7 @@ def access_name(requests: Requests) -> str:
 
 def _caption(requests: Requests, lanes: Lanes, at: Mapping[str, int], words: _Words) -> str:
     """What the request takes, in one line."""
-    takes = f"{lanes.cost} {words.unit}{'s' * (lanes.cost != 1)}"
+    takes = count_text(lanes.cost, words.unit)
     takes += ", the least" if lanes.cost == lanes.least else f", {lanes.least} would do"
     one, many = f"{requests.kind} of {requests.buffer}", f"{requests.kind}s of {requests.buffer}"
     if requests.count == 1:
@@ -117,7 +118,7 @@ def _where(requests: Requests, at: Mapping[str, int]) -> str:
 
 
 def _alike(requests: Requests, words: _Words) -> str:
-    takes = f"{requests.worst_cost} {words.unit}{'s' * (requests.worst_cost != 1)}"
+    takes = count_text(requests.worst_cost, words.unit)
     return f"{requests.alike:,} of {requests.count:,} requests take {takes}."
 
 

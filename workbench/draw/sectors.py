@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from workbench.diag import count_text
 from workbench.draw.banks import runs_text
 from workbench.draw.scene import (
     Rect,
@@ -139,4 +140,6 @@ def _count(lanes: Lanes) -> Iterator[Shape]:
     if idle:
         said = longest((f"idle: {runs_text(idle)}", f"{len(idle)} idle"), 130)
         yield Words(said, LEFT, y, "muted", "start")
-    yield Words(f"{lanes.cost} sectors, {lanes.least} needed", WIDE - 2, y, "strong", "end")
+    yield Words(
+        f"{count_text(lanes.cost, 'sector')}, {lanes.least} needed", WIDE - 2, y, "strong", "end"
+    )

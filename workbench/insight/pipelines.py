@@ -26,6 +26,7 @@ from workbench.ir import (
     Var,
     refuse_sizes,
     walk,
+    walk_statements,
 )
 from workbench.lower import Lowered
 
@@ -51,7 +52,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     """
     refuse_sizes(func, "count or draw")
     waiting = None if lowered is None else waits(lowered)
-    known = loop_bounds([node for node in walk(func.body) if isinstance(node, For)])
+    known = loop_bounds([node for node in walk_statements(func.body) if isinstance(node, For)])
     names: dict[int, str] = {}
     found = []
     every = _made(func)
@@ -224,7 +225,7 @@ def _loads(stmt: Stmt, buffer: Buffer) -> bool:
 def _plain(func: PrimFunc, piped: Collection[Var]) -> dict[str, tuple[str, ...]]:
     """The serial loops that run several statements in a turn, with what these are, by name."""
     found = {}
-    for loop in (node for node in walk(func.body) if isinstance(node, For)):
+    for loop in (node for node in walk_statements(func.body) if isinstance(node, For)):
         stmts = statements(loop)
         if loop.kind == "serial" and len(stmts) > 1 and loop.loop_var not in piped:
             found[loop.loop_var.name] = tuple(_blocks(stmt)[-1] for stmt in stmts)

@@ -101,8 +101,8 @@ class Requests:
     def chosen(self, select: Selection) -> tuple[dict[str, int], int | None]:
         """Where a selection of blocks, threads, warps and turns has a request, and its lane.
 
-        What it does not choose is where the worst is; no lane where it chooses no thread. Raises
-        ValueError for an axis or a value that there is not.
+        What it does not choose is where the worst is; no lane where it chooses no thread, or one
+        of another warp. Raises ValueError for an axis or a value that there is not.
         """
         wanted = chosen_values(self.extents, select)
         thread = [wanted.get(f"threadIdx.{axis}") for axis in "xyz"]
@@ -110,8 +110,10 @@ class Requests:
             return {**self.worst, **{k: n for k, n in wanted.items() if k in self.axes}}, None
         x, y, z = (number or 0 for number in thread)
         wide, high, _ = self.kernel.block
-        wanted[WARPS], lane = divmod(x + wide * (y + high * z), WARP)
-        return {**self.worst, **{k: n for k, n in wanted.items() if k in self.axes}}, lane
+        warp, lane = divmod(x + wide * (y + high * z), WARP)
+        other = wanted.setdefault(WARPS, warp) != warp
+        at = {**self.worst, **{k: n for k, n in wanted.items() if k in self.axes}}
+        return at, None if other else lane
 
     def lanes(self, at: Mapping[str, int]) -> Lanes:
         """The request that is made where its axes have the values `at`."""

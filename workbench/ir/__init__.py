@@ -100,6 +100,7 @@ from workbench.ir.visit import (
     substitute_buffers,
     substitute_cells,
     walk,
+    walk_statements,
 )
 
 __all__ = [
@@ -206,4 +207,5 @@ __all__ = [
     "substitute_buffers",
     "substitute_cells",
     "walk",
+    "walk_statements",
 ]

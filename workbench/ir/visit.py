@@ -91,6 +91,16 @@ def walk(node: Node) -> Iterator[Node]:
             stack += below[::-1]
 
 
+def walk_statements(node: Node) -> Iterator[Node]:
+    """As `walk`, without expressions: statements, and the blocks and regions among them."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        if not isinstance(current, BufferStore):
+            stack += [below for below in children(current)[::-1] if not isinstance(below, Expr)]
+
+
 def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
     """`node` with `change` applied to each of its children; itself where nothing changed.
 
@@ -286,10 +296,4 @@ def copy_fresh(stmt: Stmt) -> tuple[Stmt, dict[Node, Node]]:
 
 def stores(node: Node) -> Iterator[BufferStore]:
     """Every store in `node`, in program order."""
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, BufferStore):
-            yield current
-        elif not isinstance(current, Expr):  # in which there are none
-            stack += children(current)[::-1]
+    return (one for one in walk_statements(node) if isinstance(one, BufferStore))

@@ -15,6 +15,7 @@ from workbench.insight import Counts
 from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing
 from workbench.runtime.building import function_of
+from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
 from workbench.widgets.page.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
 from workbench.widgets.page.memo import build
@@ -58,7 +59,7 @@ class Row:
         if self.timing is None:
             return self.note, ""
         share = f"{self.roof / self.timing.median:.0%}" if self.roof else ""
-        return f"{self.timing.median * 1e6:,.4g} µs", share
+        return f"{in_digits(self.timing.median * 1e6)} µs", share
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,9 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
         notes.append(f"Times{whose}: {source}.")
     roofs = dict.fromkeys(row.roof for row in rows if row.roof)
     for least in roofs:
-        notes.append(f"The roof is modelled from the data sheet: {least * 1e6:,.4g} µs at least.")
+        notes.append(
+            f"The roof is modelled from the data sheet: {in_digits(least * 1e6)} µs at least."
+        )
     notes += [f"{row.name}: {row.why}" for row in rows if row.why]
     if any(row.modelled is not None for row in rows):
         notes.append(

@@ -13,9 +13,7 @@ from heapq import heapify, heappop, heappush
 from importlib import import_module
 from typing import Any
 
-from workbench.draw import Rect, Scene, Words, svg_in_text
-from workbench.draw.colours import block_role
-from workbench.draw.scene import Shape
+from workbench.draw import Scene, machine_scene, svg_in_text
 
 WARP = 32  # threads that run in step
 
@@ -118,8 +116,6 @@ def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
 
 # --- the picture ----------------------------------------------------------------------------------
 
-WIDE, HIGH, GAP = 96, 34, 10  # of a block on a multiprocessor, in pixels
-
 
 def frames(blocks: int, threads: int, machine: Machine) -> list[tuple[str, str]]:
     """The machine at each time, drawn as SVG, with one sentence that says the same."""
@@ -150,39 +146,11 @@ def _sorted(runs: Sequence[Stay], t: int) -> tuple[list[Stay], list[Stay], list[
 
 def _frame(runs: Sequence[Stay], threads: int, machine: Machine, t: int) -> Scene:
     waiting, running, done = _sorted(runs, t)
-    shapes: list[Shape] = [Words(f"time {t}", 4, 16, "strong", "start")]
-    shapes += _queue(waiting, 30, "waiting")
-    lines = warps(threads)
-    tall = HIGH + 18 * len(lines)
-    wide = machine.room * (WIDE + GAP) + GAP
-    for m in range(machine.multiprocessors):
-        x, y = 4 + m * (wide + 2 * GAP), 84
-        shapes.append(Words(f"multiprocessor {m}", x, y - 4, anchor="start"))
-        shapes.append(Rect(x, y, wide, tall + 2 * GAP, "room", round=4))
-        for stay in running:
-            if stay.multiprocessor == m:
-                left = x + GAP + stay.place * (WIDE + GAP)
-                shapes += _running(left, y + GAP, tall, stay, lines)
-    bottom = 84 + tall + 2 * GAP + 14
-    shapes += _queue(done, bottom, "done")
-    width = max(machine.multiprocessors * (wide + 2 * GAP), 80 + len(runs) * 34)
-    return Scene(width, bottom + 34, tuple(shapes))
-
-
-def _queue(group: Sequence[Stay], y: int, word: str) -> list[Shape]:
-    shapes: list[Shape] = [Words(word, 4, y + 18, anchor="start")]
-    for k, stay in enumerate(group):
-        shapes.append(Rect(74 + k * 34, y, 28, 26, block_role(stay.block), round=4))
-        shapes.append(Words(str(stay.block), 88 + k * 34, y + 18))
-    return shapes
-
-
-def _running(
-    x: int, y: int, tall: int, stay: Stay, lines: Sequence[tuple[int, int]]
-) -> list[Shape]:
-    """A block with its warps."""
-    shapes: list[Shape] = [Rect(x, y, WIDE, tall, block_role(stay.block), round=4)]
-    shapes.append(Words(f"block {stay.block}", x + 6, y + 18, anchor="start"))
-    for k, (first, last) in enumerate(lines):
-        shapes.append(Words(f"warp {k}: {first}–{last}", x + 6, y + 40 + k * 18, anchor="start"))
-    return shapes
+    return machine_scene(
+        t,
+        [stay.block for stay in waiting],
+        {(stay.multiprocessor, stay.place): stay.block for stay in running},
+        [stay.block for stay in done],
+        (machine.multiprocessors, machine.room),
+        warps(threads),
+    )

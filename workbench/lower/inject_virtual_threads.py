@@ -31,6 +31,7 @@ from workbench.ir import (
     substitute,
     substitute_cells,
     walk,
+    walk_statements,
 )
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.shrink_buffers import with_buffers
@@ -47,12 +48,12 @@ def inject_virtual_threads(kernel: Kernel, target: Target) -> Kernel:
     is done once. So a copy goes through its statements in their order, and none is ahead of others
     where threads wait: a barrier between two statements stands between those of all copies.
     """
-    virtual = [n for n in walk(kernel.body) if isinstance(n, For) and n.virtual]
+    virtual = [n for n in walk_statements(kernel.body) if isinstance(n, For) and n.virtual]
     if not virtual:
         return kernel
     while virtual:
         kernel = _injected(kernel, virtual[-1])  # the last one holds no other
-        virtual = [n for n in walk(kernel.body) if isinstance(n, For) and n.virtual]
+        virtual = [n for n in walk_statements(kernel.body) if isinstance(n, For) and n.virtual]
     return drop_blocks(kernel, target)  # conditions that hold for one copy, or for none
 
 
@@ -131,7 +132,7 @@ class _Copies:
         if not self.depends(stmt):
             return stmt
         self._refuse_waiting(stmt, views)
-        loops = any(isinstance(n, For) and n.kind != "vectorized" for n in walk(stmt))
+        loops = any(isinstance(n, For) and n.kind != "vectorized" for n in walk_statements(stmt))
         if self.count < _UNROLLED and not loops:
             turns = (const(turn, self.var.type) for turn in range(self.count))
             return seq(*(self._copy(copy_fresh(stmt)[0], turn) for turn in turns))

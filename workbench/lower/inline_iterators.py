@@ -25,7 +25,7 @@ from workbench.ir import (
     rebuild,
     seq,
     substitute,
-    walk,
+    walk_statements,
 )
 
 N = TypeVar("N", bound=Node)
@@ -40,7 +40,12 @@ def inline_iterators(func: PrimFunc) -> PrimFunc:
     """
     body = _inlined(with_statements(with_double_buffers(func.body)), {})
     assert isinstance(body, BlockRealize)
-    own = (b for node in walk(func.root) if isinstance(node, Block) for b in node.alloc_buffers)
+    own = (
+        b
+        for node in walk_statements(func.root)
+        if isinstance(node, Block)
+        for b in node.alloc_buffers
+    )
     root = replace(body.block, alloc_buffers=tuple(own))
     body = replace(body, block=root)
     return replace(func, body=body)

@@ -56,7 +56,7 @@ from workbench.ir import (
     rewrite,
     seq,
     stmts_of,
-    walk,
+    walk_statements,
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import OWN
@@ -231,11 +231,12 @@ def _with(stmt: Stmt, values: Mapping[Node, Expr]) -> Stmt:
     return rewrite(stmt, lambda node: values.get(node, node)) if values else stmt
 
 
+@once
 def _waits(stmt: Stmt) -> bool:
     """Whether the threads wait somewhere in `stmt`, if only as a warp that makes a call."""
     return any(
         isinstance(node, (Barrier, CommitGroup, WaitGroup)) or is_warp_call(node)
-        for node in walk(stmt)
+        for node in walk_statements(stmt)
     )
 
 

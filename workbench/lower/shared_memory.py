@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from workbench.diag import Refusal
-from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, Ramp, dtypes, walk
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, Ramp, dtypes, once, walk
 from workbench.lower.warp_calls import ALIGNED, memory_tiles, warp_call, warp_calls
 from workbench.target import Target
 
@@ -13,6 +13,7 @@ STATIC = 48 << 10
 """Bytes of arrays that a kernel has without asking. CUDA C++ Programming Guide, shared memory."""
 
 
+@once
 def vector_bytes(kernel: Kernel) -> dict[Buffer, int]:
     """The bytes to which each array has to be aligned for its vectors, and for calls of a warp."""
     tiles = (tile for loop in warp_calls(kernel) for tile in memory_tiles(warp_call(loop)))

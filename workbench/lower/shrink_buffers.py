@@ -29,7 +29,7 @@ from workbench.ir import (
     const,
     free_vars,
     rewrite,
-    walk,
+    walk_statements,
 )
 from workbench.lower.gaps import Fold, behind, cells_left, folds, place
 from workbench.lower.known_bounds import known_bounds
@@ -92,7 +92,9 @@ class WindowFinder(Fed):
         super().__init__(kernel.body, known_bounds(kernel), kernel.axes)
         self._touched: dict[object, Box] = {}
         self.regions: dict[Buffer, list[BufferRegion]] = {}  # that blocks say they touch
-        for region in (node for node in walk(kernel.body) if isinstance(node, BufferRegion)):
+        for region in (
+            node for node in walk_statements(kernel.body) if isinstance(node, BufferRegion)
+        ):
             self.regions.setdefault(region.buffer, []).append(region)
 
     def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
@@ -198,7 +200,7 @@ _MOST_CELLS = 1 << 24  # far more than any memory of a block, and less than a si
 def _paddings(kernel: Kernel) -> dict[Buffer, Padding]:
     """What `storage_align` asked: of which buffer, which axis, which factor and offset."""
     asked: dict[Buffer, Padding] = {}
-    for block in (node for node in walk(kernel.body) if isinstance(node, Block)):
+    for block in (node for node in walk_statements(kernel.body) if isinstance(node, Block)):
         for which, axis, factor, offset in alignments(block):
             asked.setdefault(block.writes[which].buffer, {})[axis] = factor, offset
     return asked

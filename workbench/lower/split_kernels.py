@@ -21,7 +21,7 @@ from workbench.ir import (
     rebuild,
     stmts_of,
     substitute,
-    walk,
+    walk_statements,
 )
 from workbench.lower.c_name import c_name
 from workbench.script import expr_text
@@ -36,7 +36,7 @@ def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
 
 
 def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
-    bound = [n for n in walk(nest) if isinstance(n, For) and n.thread in THREAD_AXES]
+    bound = [n for n in walk_statements(nest) if isinstance(n, For) and n.thread in THREAD_AXES]
     sizes, axes = _axes(bound)
     used = buffers_read(nest) | buffers_written(nest)
     known = [b for b in (*func.params, *func.root.alloc_buffers) if b in used]

@@ -38,6 +38,7 @@ from workbench.ir import (
     seq,
     substitute,
     walk,
+    walk_statements,
 )
 from workbench.lower.async_copies import refuse_odd_copies
 from workbench.lower.known_bounds import known_bounds
@@ -80,7 +81,7 @@ class LostVector:
 def lost_vectors(kernel: Kernel, target: Target) -> Iterator[LostVector]:
     """The vectorized loops of `kernel`, as it is before `vectorize_loops`, that lose by it."""
     known = known_bounds(kernel)
-    for loop in walk(kernel.body):
+    for loop in walk_statements(kernel.body):
         if isinstance(loop, For) and loop.kind == "vectorized" and not _runs_once(loop):
             _, lost = _vectorized(loop, known, target.max_vector_bytes)
             if lost.left == 1 or lost.left < lost.asked:

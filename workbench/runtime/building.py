@@ -14,7 +14,16 @@ from workbench import target as targets
 from workbench.check import Finding
 from workbench.check.schedulable import check_arguments
 from workbench.diag import Fail, Refusal
-from workbench.ir import BlockRealize, For, IRModule, Kernel, Node, PrimFunc, SymbolicFunc, walk
+from workbench.ir import (
+    BlockRealize,
+    For,
+    IRModule,
+    Kernel,
+    Node,
+    PrimFunc,
+    SymbolicFunc,
+    walk_statements,
+)
 from workbench.lower import (
     Fault,
     Lowered,
@@ -123,7 +132,9 @@ def rebuild(built: Built, target: str | Target) -> Built:
 
 def _source(kernels: Sequence[Kernel], gpu: Target) -> str:
     """The text, for a CPU as its compiler here can have cores share loops out."""
-    loops = (node for kernel in kernels for node in walk(kernel.body) if isinstance(node, For))
+    loops = (
+        node for kernel in kernels for node in walk_statements(kernel.body) if isinstance(node, For)
+    )
     if gpu.is_cpu and any(loop.kind == "parallel" for loop in loops):
         found = compiler()
         return codegen.source(kernels, gpu, found.cores_by if found else "openmp")
@@ -179,7 +190,7 @@ def function_of(
 
 def _marked(func: PrimFunc, places: tuple[object, ...]) -> str:
     """The text of `func` with `places` marked; those of opened blocks, see `open_blocks`, too."""
-    own = {_kept(n): n for n in walk(func.body) if isinstance(n, (For, BlockRealize))}
+    own = {_kept(n): n for n in walk_statements(func.body) if isinstance(n, (For, BlockRealize))}
     nodes = [
         own.get(_kept(place), place) if isinstance(place, (For, BlockRealize)) else place
         for place in places

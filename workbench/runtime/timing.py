@@ -68,4 +68,9 @@ class Timing:
 
 
 def _microseconds(seconds: float) -> str:
-    return f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
+    return in_digits(seconds * 1e6, 3) if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
+
+
+def in_digits(number: float, count: int = 4) -> str:
+    """`number` in so many digits, zeros at its end among them: 58.30 beside 54.97."""
+    return f"{number:#,.{count}g}".rstrip(".")

@@ -59,18 +59,37 @@ def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom
         # with its loops that run once: what is run for each value keeps them, as TVM does
         inner = given if moving(given) <= set(turn) else value
         return Part(iterator, zero, 1, inner, below)
-    line = arith.linear(value, turn)
-    if line is not None:
-        inner = arith.simplify(value - line[1], dom)
-        size = count_of(inner, dict(turn))
-        count = _quotient(below, size) if size is not None else None
-        if size is not None and count is not None and arith.equal(line[1] % size, zero, dom):
-            return Part(iterator, arith.simplify(line[1] // size, dom), count, inner, size)
+    first, within = _parted(value, turn)
+    inner = arith.simplify(within, dom)
+    size = count_of(inner, dict(turn))
+    count = _quotient(below, size) if size is not None else None
+    if size is not None and count is not None and arith.equal(first % size, zero, dom):
+        return Part(iterator, arith.simplify(first // size, dom), count, inner, size)
     raise site.refuse(
         f"the turns of the loops around it overlap along {iterator.var.name}",
         detail="a turn must take whole steps, as wide as what happens in one",
         hint="split the loops so that the outer ones move by the extent of the inner ones",
     )
+
+
+def _parted(value: Expr, turn: Bounds) -> tuple[Expr, Expr]:
+    """What of `value` stays as it is within a turn, and what moves: they add up to it.
+
+    Of rows ``(i * 2 + j) * width``, of which `j` moves, ``i * 2 * width`` stays.
+    """
+    known, zero = arith.Simplifier({}), const(0, value.dtype)
+    total = known.sum_of(value)
+    first: Expr = zero + total.const
+    inner: Expr = zero
+    for digit, factor in total.digits.items():
+        part, row = known.part(digit), known.row_of(digit)
+        if row is not None:
+            parts = _parted(known.expr_of(row[0], value.dtype), turn)
+            still, moves = (e * row[1] for e in parts)
+        else:
+            still, moves = (zero, part) if variables(part) & set(turn) else (part, zero)
+        first, inner = first + still * factor, inner + moves * factor
+    return first, inner
 
 
 def _quotient(count: Size, size: Size) -> Size | None:

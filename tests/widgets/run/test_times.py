@@ -89,7 +89,9 @@ def plain(table: str) -> str:
 def test_a_run_on_a_gpu_is_timed():
     result = double_lab().run()
     assert result["ok"] is True, result
-    assert "<td>this program</td><td>1 µs</td><td>1 µs … 1 µs</td>" in plain(result["times"])
+    assert "<td>this program</td><td>1.000 µs</td><td>1.000 µs … 1.000 µs</td>" in plain(
+        result["times"]
+    )
     assert "measured on Fake GPU: by the fake clock; clocks not known" in result["times"]
 
 
@@ -168,8 +170,8 @@ def test_without_a_gpu_recorded_times_of_a_matmul_stand_beside_cublas(monkeypatc
     result = wb.lab(sch).run()
     assert result["ok"] is True, result
     table = plain(result["times"])
-    assert "<td>this program</td><td>4 µs</td><td>3 µs … 5 µs</td>" in table
-    assert "<td>cuBLAS, the vendor&#x27;s</td><td>2 µs</td>" in table
+    assert "<td>this program</td><td>4.000 µs</td><td>3.000 µs … 5.000 µs</td>" in table
+    assert "<td>cuBLAS, the vendor&#x27;s</td><td>2.000 µs</td>" in table
     assert "the roof of NVIDIA H200" in table and "T4" not in table
 
 
@@ -178,7 +180,7 @@ def test_on_a_gpu_cublas_is_timed_on_the_same_matrices():
     sch = bound_matmul()
     kernel = build(sch.func)
     found = times.times(kernel, sch.history.root.func, arrays(sch.func, {}))
-    assert "<td>cuBLAS, the vendor&#x27;s</td><td>5 µs</td>" in plain(found["table"])
+    assert "<td>cuBLAS, the vendor&#x27;s</td><td>5.000 µs</td>" in plain(found["table"])
 
 
 def test_a_matmul_is_known_however_it_is_written():
@@ -215,7 +217,7 @@ def test_two_nodes_are_timed_by_turns_on_a_gpu(fake_gpu: None, monkeypatch):
         '5 bind(i_0, "threadIdx.x") takes 1.5 times as long as 3 bind(i_1, "threadIdx.x") '
         "on Fake GPU: measured in one run, 5 times by turns, ratios from 1.5 to 1.5."
     )
-    assert "<td>6 µs</td>" in plain(measured["table"])
+    assert "<td>6.000 µs</td>" in plain(measured["table"])
     lab.view = {**lab.view, "machine": "memory"}  # what was measured outlives a look elsewhere
     assert lab.session.comparison["measured"] == measured
 

@@ -9,7 +9,7 @@ from workbench.access.pipelines import NOTES, statements, uses
 from workbench.access.units import buffers_read, buffers_written
 from workbench.check.pipeline_of import may_be_async
 from workbench.check.pipelines import written_out
-from workbench.ir import Block, For, PrimFunc, walk
+from workbench.ir import Block, For, PrimFunc, walk_statements
 from workbench.verbs.nest import annotated
 from workbench.verbs.pipeline_notes import notes
 from workbench.verbs.primitive import Edit, primitive
@@ -21,7 +21,12 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
     And asynchronously, a turn ahead or two, where all that is fetched is copied as it is.
     """
     stmts = statements(loop)
-    own = {b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
+    own = {
+        b
+        for node in walk_statements(func.body)
+        if isinstance(node, Block)
+        for b in node.alloc_buffers
+    }
     passed = {b for b in own if uses(func.body, b) == uses(loop, b)}
     fetches = [k for k, stmt in enumerate(stmts[:-1]) if buffers_written(stmt) <= passed]
     fetched = {b for k in fetches for b in buffers_written(stmts[k])}

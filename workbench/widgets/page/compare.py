@@ -11,6 +11,7 @@ from workbench.diag import Fail
 from workbench.history.history import HistoryNode
 from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
+from workbench.runtime.timing import in_digits
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import CPU, FIRST, build, memo
 from workbench.widgets.page.page import shown_costs, shown_picture, steps_to
@@ -117,8 +118,8 @@ def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
     return [
         (
             f"recorded time on {device}, {left[device].date}",
-            f"{left[device].median * 1e6:.2f} µs",
-            f"{right[device].median * 1e6:.2f} µs",
+            f"{in_digits(left[device].median * 1e6)} µs",
+            f"{in_digits(right[device].median * 1e6)} µs",
             "",
         )
         for device in left

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from workbench.codegen import LANGUAGES
-from workbench.ir import BlockId, BlockRealize, Buffer, Const, For, PrimFunc, Var, walk
+from workbench.ir import (
+    BlockId,
+    BlockRealize,
+    Buffer,
+    Const,
+    For,
+    PrimFunc,
+    Var,
+    walk,
+    walk_statements,
+)
 from workbench.ir.places import Places, places
 from workbench.lower.keep_values import kept_name
 from workbench.schedule.find import has_own_name, loop_name
@@ -81,7 +91,10 @@ def names_of(func: PrimFunc, keys: Keys) -> Names:
 def buffers_of(func: PrimFunc) -> list[Buffer]:
     """The parameters and the intermediate buffers, in that order."""
     inner = [
-        b for n in walk(func.body) if isinstance(n, BlockRealize) for b in n.block.alloc_buffers
+        b
+        for n in walk_statements(func.body)
+        if isinstance(n, BlockRealize)
+        for b in n.block.alloc_buffers
     ]
     return [*func.params, *inner]
 

@@ -14,6 +14,7 @@ from workbench.diag import Fail
 from workbench.insight import Table
 from workbench.ir import Block, PrimFunc, structural_equal, walk
 from workbench.runtime import Built, Timing, recorded, vendor
+from workbench.runtime.timing import in_digits
 from workbench.script.writer import string
 from workbench.target import of_device
 
@@ -113,10 +114,10 @@ def roof(built: Built, device: str) -> float | None:
 
 
 def micro(seconds: float) -> str:
-    """Seconds as one reads a kernel's time: 12.3 µs; no clock tells what is under a nanosecond."""
+    """Seconds as one reads a kernel's time: 12.30 µs; no clock tells what is under a nanosecond."""
     if seconds >= SLOW:
-        return f"{seconds * 1e3:,.4g} ms" if seconds < 10 else f"{seconds:,.4g} s"
-    return f"{seconds * 1e6:,.4g} µs" if seconds >= 1e-9 else "under 0.001 µs"
+        return f"{in_digits(seconds * 1e3)} ms" if seconds < 10 else f"{in_digits(seconds)} s"
+    return f"{in_digits(seconds * 1e6)} µs" if seconds >= 1e-9 else "under 0.001 µs"
 
 
 def _row(what: str, timing: Timing, least: float | None) -> Row:

@@ -1,5 +1,7 @@
 // A loop, a block or a buffer is the same thing in every pane.
 
+import { LANE } from "./point.js";
+
 /**
  * Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu, also
  * one on the rest of the line that is its head, and on what stands for it in a picture. While that
@@ -72,6 +74,7 @@ export function linkMarks(root, lab, menu) {
 
 /** What a click on `target` opens the menu of, if of anything. */
 function openedAt(target) {
+  if (target.closest(LANE)) return null; // which is chosen by it
   const named = target.closest(".wb-mark, .wb-machine [data-name]");
   const head = target.closest("[data-head]");
   const chosen = target.closest("button") || !getSelection().isCollapsed;

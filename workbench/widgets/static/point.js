@@ -47,6 +47,7 @@ export function clearMarks(strips) {
 }
 
 const KIN = ["block", "thread", "iteration", "lanes", "row", "column"];
+export const LANE = "[data-lanes][data-thread]"; // one lane, of a thread
 export const CELLS = "[data-cell], [data-iteration], [data-lanes]"; // what has kin
 
 /** Lights up the cells of a picture that share a block, a thread, a row or a column with `cell`, or

@@ -3,7 +3,7 @@
 // when let go of.
 
 import { h, prose } from "./dom.js";
-import { CELLS, lightKin, lightWords, markStrip, pointedLine, clearMarks } from "./point.js";
+import { CELLS, LANE, lightKin, lightWords, markStrip, pointedLine, clearMarks } from "./point.js";
 import { fits, outlinesAt, pointAt, saidAt, slidesTo, slideTo } from "./scene.js";
 import { loopSlider } from "./slider.js";
 
@@ -24,6 +24,7 @@ export function pictureStage(lab, pane, body) {
   body.addEventListener("pointerup", () => release());
   body.addEventListener("pointercancel", () => release());
   body.addEventListener("pointerleave", () => leave());
+  body.addEventListener("click", (event) => chooseThread(event.target.closest?.(LANE)));
   return { controls, draw };
 
   /** What a picture gets once it is in the body. */
@@ -244,6 +245,18 @@ export function pictureStage(lab, pane, body) {
     const select = { ...selection(), ...chosen(turns) };
     const knows = picture.slides?.strips[number] && slidesTo(picture.slides, select);
     return knows ? outlinesAt(strip, picture.slides, number, select) : [];
+  }
+
+  /** The thread of a lane is chosen in all pictures; its warp follows. */
+  function chooseThread(lane) {
+    if (!lane || lab.offline) return;
+    const select = { ...lab.view.select };
+    delete select.warp;
+    const axes = ["threadIdx.x", "threadIdx.y", "threadIdx.z"];
+    lane.dataset.thread.split(",").forEach((number, k) => {
+      select[axes[k]] = Number(number);
+    });
+    lab.show({ select });
   }
 
   function leave() {
