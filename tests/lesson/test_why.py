@@ -62,7 +62,7 @@ def test_numbers_beyond_the_registers_come_first_and_without_a_time():
     """By hand: 16 x 16 sums are 256, one more than the most registers; 16 x 8 are 128."""
     much = shared((16, 16), (8, 8))
     assert kept_beyond(much) == [(256, 255)] and fault(much) == FAULTS["registers"]
-    assert lesson.why(much).rows[0] == ("", f"{FAULTS['registers']}: 256 and 255")
+    assert lesson.why(much).rows[0] == ("", f"{FAULTS['registers']}: 256, and at most 255")
     assert kept_beyond(shared((16, 8), (8, 16))) == []
 
 

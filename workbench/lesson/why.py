@@ -61,7 +61,7 @@ def why(program: Schedule | PrimFunc, quiz: str = "") -> Losses:
     built, gpu = build(func, GPU).kernels, target.get(GPU)
     found = insight.why(built, gpu)
     beyond = kept_beyond(func)
-    rows = [("", f"{FAULTS[REGISTERS]}: {kept:,} and {room}") for kept, room in beyond]
+    rows = [("", f"{FAULTS[REGISTERS]}: {kept:,}, and at most {room}") for kept, room in beyond]
     for fault in found.faults:
         where = f" of {fault.place}" if fault.place else ""
         rows.append((us_text(fault.gain), f"{fault.words} ({fault.verb}{where})"))
