@@ -16,7 +16,7 @@ from benchmarks.large_jobs import Job
 from benchmarks.steps import Results
 from workbench.lower.shared_memory import dynamic_shared
 from workbench.runtime import Built
-from workbench.runtime.gpu import between_events, graph_sample, runs_per_sample
+from workbench.runtime.events import between_events, graph_sample, runs_per_sample
 
 TVM_TEXT = Path(__file__).parent / "tvm_text"
 ROUNDS = 60

@@ -25,11 +25,12 @@ from benchmarks.histories import histories, large
 from benchmarks.matmuls import ahead_large, large_branches, slow
 from benchmarks.sanitize import cuda_tool
 from benchmarks.steps import Results, Step, steps
+from benchmarks.vendor import nvidia_smi
 from benchmarks.worse import worse
 from workbench import insight
 from workbench.insight import recorded
 from workbench.insight.recorded import kernel_key
-from workbench.runtime.gpu import CupyBackend, nvidia_smi
+from workbench.runtime.gpu import CupyBackend
 from workbench.runtime.job import Failed, Run
 from workbench.runtime.launching import job_of
 from workbench.runtime.recorded import program_key
@@ -173,9 +174,9 @@ def launch(jobs: Sequence[Run]) -> Results:
     backend, end = CupyBackend(), time.monotonic() + SECONDS
     done = 0
     for job in jobs:
-        answer = backend.run(job)
+        answer = backend.run(job, lambda before: None)
         if isinstance(answer, Failed):
-            raise RuntimeError(f"{answer.kind}: {answer.message}\n{job.source}")
+            raise RuntimeError(f"{answer.what}: {answer.message}\n{job.source}")
         done += 1
         if time.monotonic() > end:
             break

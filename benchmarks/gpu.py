@@ -34,12 +34,14 @@ from benchmarks import (
     rates,
     sanitize,
     shared_sums,
+    sharing,
+    tensor_cores,
     vendor,
 )
 from benchmarks.histories import histories, large
 from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
-from workbench.runtime import Built, DeviceReport, recorded
+from workbench.runtime import Built, recorded
 
 MOST_CELLS = 2**18  # of the arrays of a program that is sanitized: racecheck is slow
 
@@ -116,21 +118,21 @@ def report(results: Results) -> str:
         speed = f"{row['seconds'] * 1e6:.3g} µs, {row['terabytes_per_second']} TB/s"
         lines.append(f"{speed:<34} {row['name']}")
     keep = (
-        "cuBLAS",
+        "libraries",
         "beside TVM",
         "values kept",
         "beside cuBLAS",
         "asynchronous copies",
         "convolution beside TVM",
-        "cuDNN",
         "counters",
         "card",
         "faults",
-        "full",
+        "lock",
         "idle",
         "sanitizer",
         "shared sums",
         "row sum",
+        "tensor cores",
         "any size",
         "any size, time",
         "choices",
@@ -152,7 +154,7 @@ def _outcome(row: Results) -> str:
 
 
 def parts_of(
-    results: Results, runs: list[recorded.Run], out: Path, device: DeviceReport
+    results: Results, runs: list[recorded.Run], out: Path, device: wb.runtime.DeviceReport
 ) -> dict[str, Callable[[], object]]:
     """Every part by its name, in the order in which they run."""
     kernels: list[Built] = []
@@ -162,17 +164,18 @@ def parts_of(
         "histories": lambda: run_histories(results, runs, kernels),
         "asynchronous copies": lambda: large_matmuls.asynchronous(kernels),
         "sanitizer": lambda: sanitize.sanitize(kernels, arch),
-        "faults": isolation.faulty_kernels,
-        "full": isolation.full_card,
+        "faults": isolation.faults,
+        "lock": sharing.shared_card,
         "idle": isolation.idle_worker,
         "shared sums": shared_sums.compare_small,
         "row sum": shared_sums.time_large,
+        "tensor cores": tensor_cores.compare,
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
         "choices": choices.compare,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
-        "cuBLAS": lambda: large_matmuls.cublas(runs),
+        "libraries": lambda: vendor.libraries(runs),
         "beside TVM": large_matmuls.beside_tvm,
         "values kept": large_matmuls.values_kept,
         "beside cuBLAS": large_matmuls.beside_cublas,
@@ -180,7 +183,6 @@ def parts_of(
         "tile sizes": lambda: large_matmuls.run_grid(results, runs),
         "convolution": lambda: large_convolutions.run_convolutions(results, runs),
         "convolution beside TVM": large_convolutions.beside_tvm,
-        "cuDNN": lambda: large_convolutions.cudnn(runs),
         "counters": lambda: write_counters(out, device.which, arch),
         "rates": rates.measure,
         "modelled": modelled.measure,

@@ -1,8 +1,7 @@
-"""The tutorial's convolution on the GPU: every step, TVM's own text of it, our best, cuDNN."""
+"""The tutorial's convolution on the GPU: every step, TVM's own text of it, our best."""
 
 from __future__ import annotations
 
-from datetime import date
 from functools import partial
 from math import prod
 
@@ -24,10 +23,7 @@ from benchmarks.convolutions import (
 )
 from benchmarks.large_jobs import Job
 from benchmarks.steps import Results
-from benchmarks.vendor import in_a_graph
-from workbench.runtime import Timing, recorded
-from workbench.runtime.gpu import clocks
-from workbench.runtime.sampling import sample_until_steady
+from workbench.runtime import recorded
 
 fetched_ahead = partial(tiled, ahead=True)
 NAMES = ("A", "W", "B")
@@ -77,27 +73,3 @@ def beside_tvm() -> list[Results]:
     best["times faster"] = round(1 / best["ours / TVM's"], 3)
     best |= {"to reach": LEAST, "reached": best["times faster"] >= LEAST}
     return rows
-
-
-def cudnn(runs: list[recorded.Run]) -> Results:
-    """cuDNN through PyTorch, in its own layout NCHW: the algorithm that it finds the fastest."""
-    import torch
-
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cudnn.benchmark = True
-    image = torch.rand(BATCH, CHANNELS, SIZE, SIZE, device="cuda")
-    window = torch.rand(FILTERS, CHANNELS, 3, 3, device="cuda")
-    sample = in_a_graph(lambda: torch.nn.functional.conv2d(image, window, padding=1), 1)
-    samples, steady = sample_until_steady(sample, spread=0.02, most=200, seconds=2.0)
-    timing = Timing(
-        samples=tuple(samples),
-        device=wb.device().which,
-        how="CUDA events around a graph of 1 run, the L2 cache warm",
-        clocks=clocks(),
-        date=date.today().isoformat(),
-        steady=steady,
-    )
-    shapes = (SIZE, SIZE, CHANNELS, BATCH), (3, 3, CHANNELS, FILTERS)
-    key = recorded.vendor_key("conv2d", *shapes)
-    runs.append(recorded.Run(key, "cuDNN, float32 without TF32, NCHW", timing))
-    return {"seconds": timing.median, "samples": len(samples), "steady": steady}

@@ -22,12 +22,11 @@ from benchmarks.matmuls import (
     strided,
 )
 from benchmarks.steps import Results
-from benchmarks.vendor import in_a_graph
 from workbench.codegen.cuda import CUDA
 from workbench.codegen.walker import Walker
 from workbench.runtime import Built, recorded
-from workbench.runtime.gpu import graph_sample
-from workbench.runtime.vendor import time_matmul
+from workbench.runtime.events import graph_sample
+from workbench.runtime.libraries import torch_graph_sample
 
 NAMES = ("A", "B", "C")
 # The rows of a tile at each size, and what of cuBLAS's time is to be reached
@@ -53,17 +52,6 @@ def run_grid(results: Results, runs: list[recorded.Run]) -> list[Results]:
     """Lesson 4's tile sizes, and the schedules of lesson 8: only the finished ones."""
     source = ((name, wb.Schedule(sch.func)) for name, sch in (*slow(), *grid()))
     return large_jobs.run(source, product(), results, runs)
-
-
-def cublas(runs: list[recorded.Run]) -> Results:
-    """cuBLAS in float32 on the same product, by the protocol of our own times."""
-    job = product()
-    a, b = job.usual
-    timing = time_matmul(a, b)
-    key = recorded.vendor_key("matmul", a.shape, b.shape)
-    runs.append(recorded.Run(key, "cuBLAS, float32 without TF32", timing))
-    teraflops = float(f"{job.flops / timing.median / 1e12:.3g}")
-    return {"seconds": timing.median, "teraflops": teraflops, "steady": timing.steady}
 
 
 def beside_tvm() -> list[Results]:
@@ -137,7 +125,7 @@ def _beside_cublas(n: int, built: Built) -> Results:
         row = by_turns(
             {
                 "ours": graph_sample(stream, work, AT_A_TIME),
-                "cuBLAS": in_a_graph(lambda: torch.mm(a, b, out=out), AT_A_TIME),
+                "cuBLAS": torch_graph_sample(lambda: torch.mm(a, b, out=out), AT_A_TIME),
             }
         )
     return {"right": right, "registers": function.num_regs} | row

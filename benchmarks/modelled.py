@@ -16,7 +16,7 @@ from benchmarks.drawn import DRAWERS, EACH, SLOW, drawn
 from benchmarks.steps import Results
 from workbench.ir import Buffer, PrimFunc
 from workbench.runtime import recorded
-from workbench.runtime.gpu import between_events, graph_sample, runs_per_sample
+from workbench.runtime.events import between_events, graph_sample, runs_per_sample
 
 SAMPLES, FEWER = 7, 3  # of a time, and of one that takes long
 LONG = 0.05  # seconds of a run

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.steps import Results
-from workbench.runtime.gpu import between_events, clocks, graph_sample
+from workbench.runtime.events import between_events, graph_sample
+from workbench.runtime.nvml import Nvml
 
 _TEXT = r"""
 extern "C" __global__ void chase(const int* next, int steps, long long* took) {
@@ -54,7 +55,8 @@ def measure() -> Results:
 
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        rows: Results = {"clocks": clocks(), "waits": _waits(), "nothing": _nothing(stream)}
+        card = Nvml(cupy.cuda.runtime.deviceGetPCIBusId(0))
+        rows: Results = {"clocks": card.clocks(), "waits": _waits(), "nothing": _nothing(stream)}
         rows["loads from L1"] = _turns(stream, "load_lines")
         rows["stores"] = _turns(stream, "store_lines")
     return rows

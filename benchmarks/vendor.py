@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from statistics import median
 from typing import Any, TypeAlias
 
-from workbench.runtime.gpu import between_events, graph_sample, nvidia_smi, runs_per_sample
+from benchmarks.steps import Results
+from workbench.runtime import recorded, vendor
+from workbench.runtime.events import between_events, graph_sample, runs_per_sample
+from workbench.runtime.libraries import torch_graph_sample
 from workbench.runtime.sampling import sample_until_steady
 
 Sampling: TypeAlias = Callable[[Any, Callable[[], object], int], Callable[[], float]]
@@ -95,35 +100,9 @@ def _cudnn(n: int, label: str) -> dict[str, object]:
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     convolve = torch.nn.functional.conv1d
-    sample = in_a_graph(lambda: convolve(values, weights), 200 if n <= 4096 else 1)
+    sample = torch_graph_sample(lambda: convolve(values, weights), 200 if n <= 4096 else 1)
     samples, steady = sample_until_steady(sample, spread=0.02, most=200, seconds=2.0)
     return _result(f"cuDNN window sum (conv1d, float32), {label}", samples, steady, 8 * n)
-
-
-def in_a_graph(work: Callable[[], object], count: int) -> Callable[[], float]:
-    """How to take one sample of `count` runs of PyTorch's `work`, in seconds a run."""
-    import torch
-
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side), torch.no_grad():
-        for _ in range(3):
-            work()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.no_grad(), torch.cuda.graph(graph):
-        for _ in range(count):
-            work()
-
-    def sample() -> float:
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        graph.replay()
-        stop.record()
-        stop.synchronize()
-        return start.elapsed_time(stop) * 1e-3 / count
-
-    sample()
-    return sample
 
 
 def _result(name: str, samples: list[float], steady: bool, moved: int) -> dict[str, Any]:
@@ -135,6 +114,45 @@ def _result(name: str, samples: list[float], steady: bool, moved: int) -> dict[s
         "samples": len(samples),
         "steady": steady,
     }
+
+
+def libraries(runs: list[recorded.Run]) -> list[Results]:
+    """The vendor's library on the operator of each lesson, at its sizes, as a learner times it."""
+    import numpy as np
+
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, "float32")
+
+    square, image, taps = zeros(1024, 1024), zeros(14, 14, 256, 256), zeros(3, 3, 256, 512)
+    rows: list[Results] = []
+    for operator, library in (
+        ("vector add", vendor.add(zeros(1024), zeros(1024))),
+        ("window sum", vendor.window_sums(zeros(1026), 1, 3)),
+        ("matrix multiply", vendor.matmul(square, square)),
+        ("convolution, NCHW", vendor.convolution(image, taps)),
+        ("blur", vendor.window_sums(zeros(1026, 1026), 3, 3)),
+    ):
+        label = f"{library.name}, float32 without TF32, {operator}"
+        warm, flushed = library.time(), library.time(flush=True)
+        runs.append(recorded.Run(library.key, label, warm))
+        rows.append(
+            {"name": label, "seconds": warm.median, "steady": warm.steady, "how": warm.how}
+            | {"seconds, L2 emptied": flushed.median, "clocks": warm.clocks, "notes": warm.notes}
+        )
+    return rows
+
+
+def nvidia_smi(query: str) -> str:
+    """What the driver's tool answers for the first GPU; "" where there is no answer."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ""
+    command = [tool, f"--query-gpu={query}", "--format=csv,noheader,nounits", "-i", "0"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def card() -> dict[str, object]:

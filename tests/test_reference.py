@@ -83,7 +83,7 @@ def test_a_function_of_numbers_makes_an_element(name: str):
 
 # What a refusal that is made elsewhere becomes.
 CALLED = {"as_error": "ScheduleError", "_unknown": "ScheduleError", "bad_file": "ScheduleError"}
-CALLED |= {"_refused": "ScheduleError", "explain": "EmulationError"}
+CALLED |= {"_refused": "ScheduleError", "_refusal": "Fail", "explain": "EmulationError"}
 CALLED |= {"_misuse": "EmulationError", "_explain_error": "EmulationError"}
 CALLED |= {"_tell_difference": "EmulationError"}
 

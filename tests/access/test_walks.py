@@ -27,7 +27,8 @@ def test_steps_keep_the_meaning(family: str):
     assert built > 0 and taken > len(FAMILIES[family])
 
 
-@pytest.mark.parametrize("verb", sorted({*every_verb()} - {"unannotate"}))
+# What `unannotate` takes off is put there first; tiles for `tensorize` draws random_tensorized.py.
+@pytest.mark.parametrize("verb", sorted({*every_verb()} - {"unannotate", "tensorize"}))
 def test_each_verb_is_taken_in_several_families(verb: str):
     found: set[str] = set()
     for family, programs in FAMILIES.items():

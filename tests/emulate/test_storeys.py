@@ -12,6 +12,7 @@ ORDER = (
     "kernels.affine", "kernels.loops", "kernels.plan", "kernels.maps", "kernels.copies",
     "kernels.shadow", "kernels.report", "kernels.record", "kernels.launch", "kernels.races",
     "kernels.lanes", "kernels.machine", "kernels.need", "kernels.run",
+    "kernels.orders",
     "programs.order", "programs.large", "programs.cells", "programs.evaluate", "sample",
 )  # fmt: skip
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import workbench as wb
 from benchmarks.histories import window_sum
 from benchmarks.matmuls import SCHEDULES, matmul
+from tests.support.cases import seeds
+from tests.support.random_kernels import random_kernel
 from workbench import insight, target
 from workbench.insight.chain import BARRIER, chain
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, demands
 from workbench.insight.from_l2 import from_l2
-from workbench.ir import Kernel
+from workbench.ir import WARP_CALL, For, Kernel, walk_statements
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
@@ -161,6 +165,37 @@ def main(
     )
 
 
+def test_there_is_no_time_for_any_size():
+    kernels = built("""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i_0 in T.thread_binding(n // 32 + 1, thread="blockIdx.x"):
+        for i_1 in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("B"):
+                T.where(i_0 * 32 + i_1 < n)
+                v = T.axis.spatial(n, i_0 * 32 + i_1)
+                B[v] = A[v] * T.float32(2)
+""")
+    found = insight.modelled(kernels, H200)
+    assert found.us is None
+    assert found.caption == (
+        "No modelled time: Can't count or draw main_kernel: its sizes are not known: `n`."
+    )
+
+
+def test_what_tensor_cores_do_has_no_time():
+    _, steps, tiles = SCHEDULES[1]
+    (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
+    loop = next(node for node in walk_statements(kernel.body) if isinstance(node, For))
+    called = replace(loop, annotations=((WARP_CALL, "mma"),))
+    found = insight.modelled([replace(kernel, body=called)], H200)
+    assert found.us is None
+    assert found.caption == "No modelled time: what tensor cores take is not counted."
+
+
 def test_registers_that_a_compiler_tells_are_taken():
     kernel = copy(2**12, 256, 1)
     few, many = (insight.modelled([kernel], H200, registers=n) for n in (16, 255))
@@ -231,3 +266,33 @@ def main(A: T.Buffer((32,), "float32"), B: T.Buffer((1056, 32), "float32")):
 
 def is_load_from_l2(demand: Demand) -> bool:
     return demand.resource == "L2" and not demand.access.writes
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds())
+def test_random_kernels_have_a_time_or_a_reason(seed: int):
+    kernel = random_kernel(seed)
+    found, faults = insight.modelled([kernel], H200), insight.why([kernel], H200)
+    assert found.us == faults.us
+    if found.us is None:
+        assert found.caption == faults.caption and found.caption.startswith("No modelled time: ")
+        return
+    assert all(0 <= one.us <= found.us + 0.5 for one in found.terms)
+    assert all(0 < fault.gain < found.us for fault in faults.faults)
+
+
+def test_a_row_that_registers_have_no_room_for_is_loaded_for_each_column():
+    """Of the 64 turns 16 are written out; as the sum starts in them, the first 16 stand ahead."""
+    sch = wb.Schedule(matmul(32, 4, 64))
+    i, _, _ = sch.get_loops("C")
+    sch.bind(i, "threadIdx.x")
+    lowered = insight.lowered_of(sch.func)  # type: ignore[arg-type]  # of a program, not a module
+    assert lowered is not None
+    (kernel,) = lowered.kernels
+    together = {v.name: n for v, n in compiled(keep_values(kernel)).together.items()}
+    assert together == {"j": 1, "k": 16}
+    asked = demanded(kernel)
+    assert asked["A", "issue"] == pytest.approx(4 * 48 + 16)
+    assert asked["B", "issue"] == 4 * 64
+    # the sum is in a register from its start on, and stored behind its loop
+    assert ("C", "L1") in asked and asked["C", "issue"] == 4 * (1 + 1 + 64)

@@ -38,7 +38,10 @@ def none_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tensor_intrin, "_registered", {})
 
 
-@pytest.mark.parametrize("name", names())
+EACH = [pytest.param(name, marks=[pytest.mark.fuzz] if "sync" in name else []) for name in names()]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_ours_do_what_they_say(name: str):
     intrin = wb.TensorIntrin.get(name)
     check(intrin)
@@ -86,6 +89,10 @@ def test_a_name_that_there_is_not():
 
 
 OTHER_MEMORY = HEAD.replace(', scope="shared"', "")
+GATHER = HEAD.replace('A: T.Buffer((4,), "float32"', 'P: T.Buffer((4,), "int32"')
+CLAMP = """    for i in range(4):
+        C[i] = T.if_then_else(A[i] > 100.0, {limit}.0, A[i])
+"""
 SUM = HEAD.replace("C: T.Buffer((4,)", "C: T.Buffer((1,)")
 REFUSED = {
     "its two programs take other parameters": (program(COPY), program(COPY, OTHER_MEMORY)),
@@ -99,6 +106,21 @@ REFUSED = {
             "    B = T.alloc_buffer((1,), scope='local')\n    B[0] = A[3]\n"
             "    for i in range(2):\n        C[i] = A[i]\n"
         ),
+    ),
+    "what its description does depends on data: A[i] > T.float32(100)": (
+        program(CLAMP.format(limit=100)),
+        program(CLAMP.format(limit=10)),
+    ),
+    "what its implementation does depends on data: A[i] > T.float32(100)": (
+        program("    for i in range(4):\n        C[i] = T.min(A[i], 100.0)\n"),
+        program(
+            "    for i in range(4):\n        C[i] = A[i]\n"
+            "        if A[i] > 100.0:\n            C[i] = T.float32(100)\n"
+        ),
+    ),
+    "what its description does depends on data: P[i]": (
+        program("    for i in range(4):\n        C[i] = C[P[i]]\n", GATHER),
+        program("    for i in range(4):\n        C[i] = C[T.min(P[i], 3)]\n", GATHER),
     ),
     "its description has a T.init()": (
         program(

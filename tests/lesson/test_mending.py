@@ -95,6 +95,41 @@ def test_carets_stay_below_what_they_mark(broken: Mending):
     assert "white-space: pre;" in found._repr_html_() and escape(found) in found._repr_html_()
 
 
+@pytest.mark.tool
+def test_a_barrier_is_put_into_a_gap_and_the_race_runs_again():
+    view = lesson.mending("three_kernels").repair("first")
+    race = "Race on A_shared[0]: two threads of a block meet there, one writes and one reads, "
+    assert view.heading == "first: broken on purpose, a barrier is missing"
+    assert view.seen["said"].startswith(race) and not view.seen["right"]
+    assert view.seen["lit"] == [19, 30] and "A_shared[" in view.lines[18]
+    assert [steps[2] for steps in view.seen["timelines"]] == [
+        "thread 1 reads 7",
+        "thread 1 reads nothing that was written",
+    ]
+
+    def put(line: object) -> dict:
+        view._on_message(None, {"do": "put", "line": line}, [])
+        return view.seen
+
+    behind = put(31)  # the work; those lines are lit as before
+    assert behind["said"].startswith(race) and behind["lit"] == [19, 30] and view.choice == 31
+    assert put(27) == {
+        "said": "Right, with 8 waits a block.",
+        "right": True,
+        "lit": [],
+        "timelines": (),
+    }
+    assert put(28)["said"] == "Right, with 57 waits a block: 8 would do."
+    assert put(2)["said"] == "Can't put a barrier ahead of line 2." and view.choice == 28
+    assert put("x")["right"] and view.choice == 28  # what no page of ours sends
+
+
+def test_the_orders_of_a_race_are_told_and_of_a_copy_that_is_under_way_are_not():
+    broken = lesson.mending("three_kernels")
+    assert broken.orders("second").splitlines()[0] == "B_shared[0], block 0, in one order:"
+    assert broken.orders("third") == broken.orders("first", ("barrier", 27)) == ""
+
+
 def test_hints_and_solution_are_those_of_an_exercise(broken: Mending, monkeypatch):
     assert len(broken.hints) == 3 and "?" in broken.hint(1)
     scope: dict[str, object] = {}

@@ -265,7 +265,7 @@ def padded() -> PrimFunc:
 
 
 def test_a_text_that_does_not_compile_is_told_in_the_compilers_words(cc: None):
-    failed = CpuBackend().run(Run("void main_kernel(", (), (), ()))
+    failed = CpuBackend().run(Run("void main_kernel(", (), (), ()), lambda before: None)
     assert isinstance(failed, Failed)
     told = str(explain(failed, "main_kernel", "a CPU"))
     assert told.startswith(
@@ -279,7 +279,7 @@ def test_a_text_that_does_not_compile_is_told_in_the_compilers_words(cc: None):
 
 def test_a_compiler_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cpu_worker, "compiler", lambda: None)
-    failed = CpuBackend().run(Run("void main_kernel(void) {}", (), (), ()))
+    failed = CpuBackend().run(Run("void main_kernel(void) {}", (), (), ()), lambda before: None)
     assert isinstance(failed, Failed)
     assert str(explain(failed, "main_kernel", "a CPU")) == (
         "Can't run main_kernel on a CPU: no C compiler answers any more.\n"

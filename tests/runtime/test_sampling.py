@@ -81,4 +81,4 @@ def test_a_time_says_how_where_and_when():
 def test_an_unsteady_or_recorded_time_says_so():
     text = str(timing(kind="recorded", steady=False, samples=(2e-3,) * 4))
     assert text.startswith("2,000 µs recorded on NVIDIA H200, 2026-11-21\n")
-    assert text.endswith("\nthe samples did not settle: compare with care")
+    assert text.endswith("\nThe samples on NVIDIA H200 did not settle: compare with care.")

@@ -48,6 +48,12 @@ def test_with_a_gpu_it_is_measured(gpu: None):
     assert (timing.kind, timing.median, timing.device) == ("measured", 5e-6, "Fake GPU")
 
 
+def test_a_library_has_what_may_have_disturbed_it(gpu: None):
+    timing = vendor.add(square(2)[0], square(2)[0]).time(flush=True)
+    assert timing.doubts == ("The card slowed itself for its heat: compare with care.",)
+    assert str(timing).endswith("\nThe card slowed itself for its heat: compare with care.")
+
+
 def test_a_library_that_is_not_there_is_told(gpu: None):
     with pytest.raises(DeviceError) as refused:
         vendor.time_matmul(square(1), square(1))
@@ -56,6 +62,19 @@ def test_a_library_that_is_not_there_is_told(gpu: None):
         "found: libcublas.so.12: cannot open shared object file\n"
         'do:    install it beside CuPy: pip install "cupy-cuda12x[ctk]" (or cuda13x, as your '
         "driver)."
+    )
+
+
+def test_a_library_that_does_not_load_is_no_time_of_another_card(gpu: None, monkeypatch):
+    a, w = np.zeros((4, 4, 8, 2), "float32"), np.zeros((3, 3, 8, 16), "float32")
+    made = vendor.convolution(a, w)
+    monkeypatch.setattr(recorded, "all_runs", lambda: (recorded.Run(made.key, "cuDNN", TIMING),))
+    with pytest.raises(DeviceError) as refused:
+        made.time()
+    assert str(refused.value) == (
+        "Can't run cuDNN on Fake GPU: PyTorch, by which cuDNN is asked, does not load.\n"
+        "found: ModuleNotFoundError: No module named 'torch'\n"
+        "do:    install a PyTorch with CUDA beside CuPy: pip install torch."
     )
 
 
@@ -73,14 +92,16 @@ def test_without_a_gpu_it_is_what_was_recorded_for_these_shapes(no_gpu: None, mo
     )
 
 
-def test_a_convolution_has_only_the_time_that_was_recorded(monkeypatch: pytest.MonkeyPatch):
+def test_so_is_that_of_a_convolution(no_gpu: None, monkeypatch: pytest.MonkeyPatch):
     a, w = np.zeros((4, 4, 8, 2), "float32"), np.zeros((3, 3, 8, 16), "float32")
     with pytest.raises(DeviceError) as refused:
         vendor.time_convolution(a, w)
     assert str(refused.value) == (
-        "Can't time cuDNN on (4, 4, 8, 2) with (3, 3, 8, 16): none is recorded.\n"
-        "found: CuPy, with which times are taken here, has no cuDNN\n"
-        "do:    take the lesson's sizes, 14 x 14 pixels, 256 channels, 256 pictures, 512 filters."
+        "Can't time cuDNN on (4, 4, 8, 2) with (3, 3, 8, 16): there is no GPU, and none is "
+        "recorded.\n"
+        "found: no driver is here\n"
+        "do:    take the lesson's sizes, 14 x 14 pixels, 256 channels, 256 pictures, 512 filters, "
+        "or use a machine with an NVIDIA GPU."
     )
     key = recorded.vendor_key("conv2d", a.shape, w.shape)
     assert key == "vendor conv2d 4x4x8x2 3x3x8x16"

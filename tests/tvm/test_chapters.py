@@ -24,7 +24,6 @@ CELLS = Path(__file__).parents[2].parent / "shared" / "courses" / "cells.json"
 QUICK = (
     "mlc-en/gpu_part1",
     "mlc-notebooks/8_gpu_part2",
-    "mlc-notebooks/tutorial_tensor_core",
     "tvm-0.19/scan",
     "tvm-0.19/tuple_inputs",
     "tvm-today/tir_creation",

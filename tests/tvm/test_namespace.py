@@ -198,7 +198,9 @@ def test_a_gpu_measures(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("workbench.runtime.built.device", lambda: gpu)
     monkeypatch.setattr(launching, "run", lambda *args: calls.append("run"))
     timing = wb.runtime.Timing(samples=(1e-6, 3e-6), device="a GPU", how="", clocks="", date="")
-    monkeypatch.setattr(launching, "timed", lambda b, a, flush, s: calls.append(flush) or timing)
+    monkeypatch.setattr(
+        launching, "timed", lambda b, a, flush, *rest: calls.append(flush) or timing
+    )
     a = tvm.nd.empty((1000,))
     result = made.time_evaluator("main", tvm.cuda(0), cache_flush_bytes=1)(a, a)
     assert calls == ["run", True] and result.mean == 2e-6 and result.std == pytest.approx(1e-6)

@@ -76,6 +76,20 @@ for j in range(6):
     )
 
 
+def test_a_part_of_an_axis_is_all_that_it_touches():
+    sch = wb.Schedule(
+        script.parse("""@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(32, i + 16)
+            B[v] = A[v]
+""")
+    )
+    sch.blockize("i")
+    assert "T.reads(A[16:24])\n        T.writes(B[16:24])" in script.show(sch.func)
+
+
 def test_a_row_of_fused_loops():
     text = after(
         TWO_D,

@@ -25,6 +25,14 @@ def main(
                 C[vi, vj] = 0.0
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
+ALWAYS = """@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((1,), "float32")):
+    for k_0, k_1 in T.grid(1, 4):
+        with T.block("C"):
+            vk = T.axis.reduce(4, k_0 * 4 + k_1)
+            T.where(k_0 * 4 + k_1 < 4)
+            C[0] = C[0] + A[vk] * B[vk]
+"""
 
 
 def tiled() -> wb.Schedule:
@@ -63,6 +71,13 @@ def tensorized_only() -> wb.Schedule:
     sch = tiled()
     sch.tensorize("i_1", "outer4x4")
     return sch
+
+
+def test_a_condition_that_always_holds_is_none():
+    sch = wb.Schedule(script.parse(ALWAYS))
+    before = sch.func
+    sch.tensorize("k_0", "dot4")
+    SameTerms(before).check(inline_tensor_intrinsics(sch.func))
 
 
 def test_a_block_is_taken_as_a_loop_is():

@@ -11,7 +11,7 @@ from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
 from workbench.diag import plural
-from workbench.ir import TRUE, Buffer, For, SizeVar, as_expr, free_vars
+from workbench.ir import TRUE, Buffer, For, SizeVar, as_expr, free_vars, is_warp_call, walk
 from workbench.script import expr_text
 from workbench.script.writer import string
 
@@ -33,6 +33,8 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
     sharing, repeats = nest.doers(unit, "threadIdx")
     shares = [loop for loop in sharing if loop.loop_var in used]
     repeats *= prod(extent_of(loop) for loop in sharing if loop not in shares)
+    if any(map(is_warp_call, walk(unit.stmt))):  # which its threads make together
+        repeats //= nest.size("threadIdx.x")
     if repeats == 1:
         return
     own = (loop for loop in unit.loops if loop.virtual or loop.thread is None)

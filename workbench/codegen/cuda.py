@@ -1,7 +1,6 @@
 """CUDA C++ as a table."""
 
 from workbench.codegen.cuda_helpers import CUDA_HELPERS
-from workbench.codegen.cuda_warps import CUDA_WARPS, REGISTERS
 from workbench.codegen.language import FUNCTIONS, HELPERS, Language, bit_helpers, functions, vectors
 from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
@@ -43,7 +42,6 @@ CUDA = Language(
         "extern __shared__ __align__({bytes}) unsigned char {whole}[];",
         "{type}* {name} = ({type}*)&{whole}[{place}];",
     ),
-    fragments=REGISTERS,
     aligned="__align__({bytes}) ",
     pointers={"global": "", "shared": "", "local": ""},
     barrier="__syncthreads();",
@@ -76,7 +74,7 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
-    helpers=HELPERS | bit_helpers(_TYPES) | CUDA_HELPERS | CUDA_WARPS,
+    helpers=HELPERS | bit_helpers(_TYPES) | CUDA_HELPERS,
     reserved=CUDA_WORDS,
     macros=CUDA_MACROS,
 )

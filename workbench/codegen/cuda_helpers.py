@@ -1,4 +1,6 @@
-"""Functions that CUDA text calls: masks of neighbours, and asynchronous copies in PTX."""
+"""Functions that CUDA text calls: masks of neighbours, asynchronous copies, calls of a warp."""
+
+from workbench.codegen.cuda_warps import CUDA_WARPS
 
 _LANE_MASK = """{function}{type} {name}({type} width) {{
   {type} thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -28,4 +30,5 @@ CUDA_HELPERS = {
     **_COPIES,
     "cp_async_commit_group": _COMMIT,
     "cp_async_wait_group": _WAIT,
+    **CUDA_WARPS,
 }

@@ -51,9 +51,8 @@ class Language:
     `maths` maps "name:type", or else "name", to a text of its arguments `{0}`, `{1}` and its
     `{type}`; the functions of a type in `through` are computed in the wider one. A type in `bits`
     is none that the language computes in: functions make the wider one of it, and it of that and
-    of float64. `fragments` maps what a warp holds together, and its type, to the type of a thread's
-    registers and their number. Before a loop of a kind in `loops` stands a line, with its {extent}
-    in. What a table does not have, the target cannot say.
+    of float64. Before a loop of a kind in `loops` stands a line, with its {extent} in. What a table
+    does not have, the target cannot say.
     """
 
     title: str
@@ -68,7 +67,6 @@ class Language:
     size: str = "{type} {name}"  # a parameter that is a number of cells: {type} {name} {number}
     scopes: Mapping[str, str]  # an array in a scope: {align} {type} {name} {cells}
     dynamic: tuple[str, str] = ("", "")  # memory {whole} of the launch, an array in it at {place}
-    fragments: Mapping[tuple[str, str], tuple[str, int]] = field(default_factory=dict)  # see below
     aligned: str  # {bytes}
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
     heap: tuple[str, str] = ("", "")  # a large array made, of {type} {name} {cells}, and given back

@@ -7,6 +7,7 @@ from functools import partial
 from math import prod
 
 from workbench.arith import Simplifier, SizedEnds, prove
+from workbench.codegen.cuda_warps import REGISTERS
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import SHORT, Language
 from workbench.codegen.names import Names
@@ -33,6 +34,7 @@ from workbench.ir import (
     dtypes,
     free_vars,
     is_sized,
+    is_warp_call,
     once,
     sizes_in,
     sizes_used,
@@ -46,7 +48,7 @@ from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
 from workbench.lower.shared_memory import dynamic_shared, vector_bytes
 from workbench.lower.unroll_registers import turns_written
-from workbench.lower.warp_calls import TILE, Tile, WarpCall, is_warp_call, tiles_in, warp_call
+from workbench.lower.warp_calls import Tile, WarpCall, fragment_of, tiles_in, warp_call
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -186,13 +188,13 @@ class Walker:
     def _fragments(self, buffer: Buffer) -> str:
         """What a thread holds of each tile of `buffer`."""
         whole, kind = self.views[buffer], (buffer.tag, buffer.type)
-        if kind not in self.language.fragments:
+        if kind not in REGISTERS:
             raise Refusal(
                 f"Can't write {self.language.title} code: it has no {buffer.tag} of {buffer.type}",
                 whole,
                 hint="build it for a GPU that has Tensor Cores, target='cuda', with float16 tiles",
             )
-        ctype, count = self.language.fragments[kind]
+        ctype, count = REGISTERS[kind]
         return f"{ctype} {self.names.enter(buffer)}[{tiles_in(buffer)}][{count}];"
 
     def _cells(self, buffer: Buffer) -> str:
@@ -408,7 +410,7 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
         self.expressions.place = self.views[tile.buffer]
         name, offset = self.names[tile.buffer], tile.offset
         if tile.buffer.is_fragment:
-            number = self.expressions.known.simplify(offset // (TILE * TILE))
+            number = self.expressions.known.simplify(fragment_of(tile))
             return f"{name}[{self.expressions.text(number)}]"
         return f"&{name}[{self.expressions.text(offset)}]"
 

@@ -17,6 +17,8 @@ class EmulationError(Fail, RuntimeError):
     Can't run with an array of shape (4,) for A: the program says (8,).
     """
 
+    refusal: Refusal | None = None  # what was raised inside, with its places as nodes
+
 
 class NotEnoughMemory(EmulationError):
     """A run would need more memory than is free; nothing has run.
@@ -37,4 +39,6 @@ def explain(refusal: Refusal, program: PrimFunc | Kernel) -> EmulationError:
     kind = NotEnoughMemory if isinstance(refusal, TooLarge) else EmulationError
     nodes = [place for place in refusal.at if isinstance(place, Node)]
     where = script.mark_nodes(program, nodes) if nodes else ""
-    return kind(refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint)
+    error = kind(refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint)
+    error.refusal = refusal
+    return error

@@ -9,17 +9,21 @@ from typing import Any, TypeAlias
 from workbench.access import accesses as access
 from workbench.access.units import Unit
 from workbench.check.kernels import extent_of
+from workbench.intrin import NOTE, TensorIntrin
 from workbench.ir import (
     THREAD_AXES,
     Expr,
     For,
     Kernel,
+    Node,
     PrimFunc,
     Stmt,
     Var,
+    attrs_dict,
     binary,
     const,
     free_vars,
+    is_warp_call,
     refuse_sizes,
     remembered,
     stmts_of,
@@ -71,7 +75,7 @@ def at_first(access: Access, *roles: str) -> dict[Var, int]:
 def _of_kernel(kernel: Kernel) -> Iterator[Access]:
     sizes = dict(zip(THREAD_AXES, (*kernel.grid, *kernel.block), strict=True))
     axes = {axis: _axis(var, axis, sizes[axis]) for axis, var in kernel.axes}
-    return _of_nest(kernel.body, axes, set())
+    return _of_nest(kernel.body, axes, set(), set())
 
 
 def _of_func(func: PrimFunc) -> Iterator[Access]:
@@ -83,14 +87,28 @@ def _of_func(func: PrimFunc) -> Iterator[Access]:
             if loop.thread in THREAD_AXES:
                 first = axes.get(loop.thread) or _axis(loop.loop_var, loop.thread, 0)
                 axes[loop.thread] = replace(first, extent=max(extent_of(loop), first.extent))
-        yield from _of_nest(nest, {a: axes[a] for a in THREAD_AXES if a in axes}, reduced)
+        bound = {axis: axes[axis] for axis in THREAD_AXES if axis in axes}
+        yield from _of_nest(nest, bound, reduced, _by_warps(func))
+
+
+def _by_warps(func: PrimFunc) -> set[Node]:
+    """What is in blocks that an intrinsic runs by calls of a warp."""
+    found: set[Node] = set()
+    for realize in places(func).blocks.values():
+        name = attrs_dict(realize.block.annotations).get(NOTE)
+        intrin = TensorIntrin.get(name, allow_missing=True) if isinstance(name, str) else None
+        if intrin is not None and any(map(is_warp_call, walk(intrin.impl.body))):
+            found.update(walk(realize.block))
+    return found
 
 
 def _axis(var: Var, axis: str, extent: int) -> Loop:
     return Loop(var, axis, axis[: -len("Idx.x")], extent)
 
 
-def _of_nest(nest: Stmt, axes: dict[str, Loop], reduced: set[Var]) -> Iterator[Access]:
+def _of_nest(
+    nest: Stmt, axes: dict[str, Loop], reduced: set[Var], by_warps: set[Node]
+) -> Iterator[Access]:
     """The accesses of what one launch runs, with `axes` around all of it.
 
     A bound loop is its axis, up to its own extent; another counts from 0, whatever its start. What
@@ -117,4 +135,8 @@ def _of_nest(nest: Stmt, axes: dict[str, Loop], reduced: set[Var]) -> Iterator[A
         own = [known[loop] for loop in found.loops if loop.thread not in axes]
         turns = [loop for loop in own if loop.role != "virtual" or loop.var in used]
         within = [limits[loop] for loop in found.loops if loop in limits]
+        together = found.node in by_warps or any(map(is_warp_call, found.loops))
+        if together and "threadIdx.x" in axes:  # its first thread stands for the warp
+            x = axes["threadIdx.x"].var
+            within.append(binary("==", x, const(0, x.type)))
         yield replace(found, guards=(*within, *found.guards), loops=(*axes.values(), *turns))

@@ -3,9 +3,9 @@
 Seen in what nvcc 13.0 makes of the lessons' schedules for sm_90. A loop that nobody asks to unroll
 is, if it comes to few instructions, else some of its turns are put together. What the turns of a
 loop have in common is loaded once, ahead of it, and stored once, behind it, unless threads wait in
-it. A load that is chosen by a condition stays in its branch. Loads of shared memory that lie side
-by side in such turns become one of up to 16 bytes, where they are surely aligned; pointers into
-global memory are not known to be.
+it, or it differs in turns of a loop inside that are not all written out. A load that is chosen by a
+condition stays in its branch. Loads of shared memory that lie side by side in such turns become one
+of up to 16 bytes, where they are surely aligned; pointers into global memory are not known to be.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from workbench.ir import (
     Call,
     Expr,
     For,
+    IfThenElse,
     Kernel,
     Node,
     Ramp,
@@ -42,6 +43,7 @@ from workbench.ir import (
     once,
     substitute,
     walk,
+    walk_statements,
 )
 
 WRITTEN = 100  # instructions up to which turns of a loop are written out: all, or a power of two
@@ -55,22 +57,28 @@ class Compiled:
 
     `together` has the variables of its loops with how many turns are written out at a time, all of
     them where that is the extent. In the loops `waiting`, threads wait, for each other or for
-    copies. `registers` are those that a thread needs, estimated: more than there are if it spills.
+    copies. In those `asked`, conditions ask which turn it is, so that the first turns that are
+    written out stand ahead of the rest. `registers` are those that a thread needs, estimated: more
+    than there are if it spills.
     """
 
     together: Mapping[Var, int]
     waiting: frozenset[Var]
+    asked: frozenset[Var]
     registers: int
 
     def issued(self, access: Access) -> Access:
         """`access` in the turns in which it is made, and as wide."""
         if access.store and access.node in chosen_loads(access.store.value):
             return access
-        used = access.variables() | self.waiting
-        loops = tuple(
-            loop for loop in access.loops if loop.role in ("block", "thread") or loop.var in used
-        )
-        fewer = replace(access, loops=loops)
+        used, loops, rolled = access.variables(), list[Loop](), False
+        for loop in reversed(access.loops):
+            threads = loop.role in ("block", "thread")
+            if threads or rolled or loop.var in used or loop.var in self.waiting:
+                loops.append(loop)
+                # registers have no addresses: what is loaded there differs from turn to turn
+                rolled = rolled or not (threads or self.together[loop.var] >= loop.extent)
+        fewer = replace(access, loops=tuple(reversed(loops)))
         alone = access.writes or access.buffer.scope != "shared" or width(access) > 1
         return fewer if alone else self._merged(fewer)
 
@@ -95,8 +103,23 @@ class Compiled:
             for same in by_terms.values():
                 starts = {forms[load].const for load in same}
                 share = self._share(same[0], starts, forms[same[0]], digits) / len(same)
+                share *= self._not_ahead(same[0])
                 shares |= dict.fromkeys(same, share)
         return shares
+
+    def _not_ahead(self, load: Access) -> float:
+        """What part of a load's turns is made where the first ones of a loop stand ahead of it.
+
+        Those are loaded once for all turns of loops around that do not change them.
+        """
+        around = 1
+        for loop in load.loops:
+            extent, together = loop.extent, self.together.get(loop.var, 1)
+            if loop.var in self.asked and loop.var in load.variables() and together < extent:
+                return 1 - together / extent * (1 - 1 / around)
+            if loop.role == "serial" and loop.var not in load.variables() | self.waiting:
+                around *= extent
+        return 1.0
 
     def _share(self, load: Access, starts: set[int], form: Form, digits: Digits) -> float:
         """How many cells a load and those beside it touch, over the turns that are written out."""
@@ -128,11 +151,11 @@ class Compiled:
 @once
 def compiled(kernel: Kernel) -> Compiled:
     """What nvcc is taken to make of `kernel`."""
-    loops = [node for node in walk(kernel.body) if isinstance(node, For)]
+    loops = [node for node in walk_statements(kernel.body) if isinstance(node, For)]
     waiting = {
         loop.loop_var
         for loop in loops
-        if any(isinstance(node, (Barrier, WaitGroup)) for node in walk(loop.body))
+        if any(isinstance(node, (Barrier, WaitGroup)) for node in walk_statements(loop.body))
     }
     together: dict[Var, int] = {}
     for loop in loops:
@@ -142,11 +165,18 @@ def compiled(kernel: Kernel) -> Compiled:
             together[loop.loop_var] = extent
         else:
             together[loop.loop_var] = _power(min(extent, WRITTEN // size)) if size else 1
+    asked = {
+        loop.loop_var
+        for loop in loops
+        for node in walk_statements(loop.body)
+        if isinstance(node, IfThenElse) and loop.loop_var in free_vars(node.condition)
+    }
     own = (buffer for buffer in kernel.allocs if buffer.scope == "local")
     words = sum(-(-prod(b.shape) * dtypes.itemsize(b.type) // 4) for b in own)
-    return Compiled(together, frozenset(waiting), words + OTHERS)
+    return Compiled(together, frozenset(waiting), frozenset(asked), words + OTHERS)
 
 
+@once
 def chosen_loads(expr: Expr) -> set[Node]:
     """The loads in `expr` that are made where a condition in it holds, in a branch of their own."""
     choices = (n for n in walk(expr) if isinstance(n, Call) and n.op == "if_then_else")
@@ -168,6 +198,7 @@ def instructions(stmt: Stmt) -> int:
     return sum(instructions(child) for child in children(stmt) if isinstance(child, Stmt))
 
 
+@once
 def operations(expr: Expr) -> int:
     """Instructions for the operations on values in `expr`, of each lane of a vector.
 

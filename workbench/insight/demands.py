@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 from workbench import script
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions
-from workbench.insight.compiled import compiled, operations
+from workbench.insight.compiled import Compiled, compiled, operations
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.sectors import SECTOR, sectors
 from workbench.insight.spread import width
@@ -57,17 +57,36 @@ def demands(kernel: Kernel) -> tuple[Demand, ...]:
     made = compiled(kernel)
     found: list[Demand] = []
     every = accesses(kernel)
-    of_memory = [a for a in every if a.buffer.scope in ("global", "shared")]
+    held = _held(every, made)
+    of_memory = [a for a in every if a.buffer.scope in ("global", "shared") and a not in held]
     stored = {access.buffer for access in of_memory if access.writes}
     kept = [a for a in of_memory if a.buffer.scope == "shared" or a.buffer not in stored]
     shares = made.shares(access for access in kept if not access.writes)
     for access in every:
-        if access.buffer.scope in ("global", "shared"):
+        if access in of_memory:
             share = shares.get(access, 1.0)
             found += _of_memory(kernel, access, made.issued(access), share)
         if access.writes:
             found += _of_arithmetic(kernel, access)
     return tuple(found)
+
+
+def _held(every: Sequence[Access], made: Compiled) -> set[Access]:
+    """The loads of a sum that a thread has started itself: it is in a register from then on."""
+    started: dict[Buffer, int] = {}
+    for access in every:
+        if access.writes:
+            started[access.buffer] = started.get(access.buffer, 0) + 1
+    return {
+        load
+        for load in every
+        if load.store is not None
+        and not load.writes
+        and load.store.buffer is load.buffer
+        and started[load.buffer] > 1
+        and text_of(load) == script.expr_text(BufferLoad(load.buffer, load.store.indices))
+        and made.waiting.isdisjoint(loop.var for loop in load.loops)
+    }
 
 
 def statement_of(access: Access) -> str:

@@ -64,11 +64,12 @@ def _sectors(loads: Sequence[Access], blocks: Sequence[tuple[int, int, int]]) ->
     """How many sectors `loads` of one array touch in any of `blocks`."""
     buffer = loads[0].buffer
     size = dtypes.itemsize(buffer.type)
-    touched = np.zeros(bytes_of(buffer) // SECTOR + 1, dtype=bool)
+    touched = np.zeros(-(-bytes_of(buffer) // SECTOR), dtype=bool)
     for load in loads:
         for block in blocks:
             at = dict(zip(("blockIdx.x", "blockIdx.y", "blockIdx.z"), block, strict=True))
             parts = touched_by(load, {x.var: at[x.name] for x in load.loops if x.name in at}).parts
             for _, (cells,) in parts:
-                touched[cells * size // SECTOR] = True
+                sectors = cells * size // SECTOR
+                touched[sectors[(sectors >= 0) & (sectors < len(touched))]] = True
     return int(touched.sum())

@@ -24,8 +24,9 @@ from workbench.target import Target
 Resource: TypeAlias = Literal[
     "launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency"
 ]
-L2_PORT = 64  # bytes a clock that a multiprocessor has from L2 at most (NVIDIA A100 whitepaper)
-UNHIDDEN = 0.2  # of the time of what is not the longest, that is not behind it
+L2_PORT = 64  # bytes a clock that one multiprocessor has from L2 at most: two sectors, assumed
+# Of the time of what is not the longest, that is not behind it: fits the lessons' recorded kernels.
+UNHIDDEN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Launch:
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """What each resource has to do."""
-        on = f"on each of {min(self.blocks, self.rates.sms)} multiprocessors"
+        on = f"on {count_text(min(self.blocks, self.rates.sms), 'multiprocessor')}"
         schedulers, operations = self.rates.schedulers, self.rates.operations
         return (
             self._launch(),

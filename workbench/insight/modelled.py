@@ -9,7 +9,8 @@ from workbench.diag import Fail
 from workbench.insight.demands import UncountedError
 from workbench.insight.launched import Launch, Term, launch, rates_of, us_text
 from workbench.insight.page import Kind, Table
-from workbench.ir import Kernel
+from workbench.ir import Kernel, walk_statements
+from workbench.lower.warp_calls import is_warp_call
 from workbench.target import Target
 
 
@@ -42,12 +43,14 @@ def launches_of(
     rates = rates_of(target)
     if rates is None:
         raise NoTimeError(f"nobody knows how fast {target.title} is")
+    if any(is_warp_call(node) for kernel in kernels for node in walk_statements(kernel.body)):
+        raise NoTimeError("what tensor cores take is not counted")
     try:
         return tuple(launch(kernel, target, rates, registers) for kernel in kernels)
     except UncountedError as error:
         raise NoTimeError(f"data say where {error} is, or there is too much to look at") from None
     except Fail as fail:
-        raise NoTimeError(fail.headline) from None
+        raise NoTimeError(fail.headline.rstrip(".")) from None
 
 
 def modelled(

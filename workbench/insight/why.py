@@ -203,16 +203,19 @@ def _reuse_of_shared(one: Launch) -> Iterator[Fault]:
 def _reuse(one: Launch, loads: Sequence[Demand], verb: str) -> Iterator[Fault]:
     moves = _moves(one)
     computed = sum(d.amount for d in one.asked if d.resource == "arithmetic")
-    once = {d.access: min(_once(one, d.access), moves[d.access].amount) for d in loads}
+    made = [d.access for d in loads if moves[d.access].amount]
+    if not computed or not made:
+        return
+    once = {access: min(_once(one, access), moves[access].amount) for access in made}
     enough = {a: max(computed / TILE, least) / moves[a].amount for a, least in once.items()}
     shares = {access: share for access, share in enough.items() if share < 1}
     if not shares:
         return
-    lost = {d.access: d.amount * (1 - shares.get(d.access, 1.0)) for d in loads}
+    lost = {d.access: d.amount * (1 - shares[d.access]) for d in loads if d.access in shares}
     most = max(lost, key=lost.__getitem__)
     again = 1 - once[most] / moves[most].amount
     words = (
-        f"{again:.0%} of what is loaded of {most.buffer.name} was loaded before; loads for each "
+        f"{again:.1%} of what is loaded of {most.buffer.name} was loaded before; loads for each "
         f"operation: {moves[most].amount / computed:.2g}"
     )
     place = most.buffer.name if verb == "cache_read" else _axis(one, "thread")

@@ -88,7 +88,7 @@ def match(intrin: TensorIntrin, block: Block, dom: Bounds) -> Mapping[Buffer, Vi
     if block.init is not None:
         raise Mismatch(
             "it starts sums itself, with T.init()",
-            "take it out first: sch.decompose_reduction(block, loop), the loop around the tile",
+            "take it out first, by decompose_reduction at the outermost loop of the sum",
         )
     ours, theirs = tile_of(block.body), tile_of(intrin.desc.root.body)
     try:
@@ -180,6 +180,8 @@ class _Matching:
             case IfThenElse(condition, then, None), IfThenElse(condition=other, then_case=do):
                 self.value(condition, other)
                 self.statement(then, do)
+            case IfThenElse(condition, then, None), _ if arith.prove(condition, self.dom):
+                self.statement(then, theirs)  # which all turns do
             case SeqStmt(stmts), SeqStmt(others) if len(stmts) == len(others):
                 for pair in zip(stmts, others, strict=True):
                     self.statement(*pair)
@@ -363,7 +365,7 @@ class _Matching:
             raise Mismatch(
                 f"{name} is in {buffer.storage_scope} memory, {param.name} of the description "
                 f"in {scope}",
-                f'{how} through a copy: sch.{verb}(block, buffer, "{scope}")',
+                f'{how} through a copy in "{scope}", by {verb}',
             )
         if len(buffer.shape) < len(param.shape):
             raise Mismatch(

@@ -542,6 +542,11 @@ class Buffer(Node):
         return BufferLoad(self, tuple(as_index(i) for i in indices))
 
 
+def is_warp_call(node: Node) -> bool:
+    """Whether `node` is a loop that one call of a warp does, see WARP_CALL."""
+    return isinstance(node, For) and any(key == WARP_CALL for key, _ in node.annotations)
+
+
 def lie_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether no two cells of an array with these `strides`, in elements, share a place."""
     inside = 1  # the places from the first cell to the last of the dimensions with less stride

@@ -3,6 +3,7 @@
 from workbench.lesson.banks import Banks, banks
 from workbench.lesson.begin import begin
 from workbench.lesson.checking import check_result
+from workbench.lesson.choosing import Choosing, four_kernels
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.goals import traffic
@@ -19,6 +20,7 @@ from workbench.lesson.why import Losses, why
 
 __all__ = [
     "Banks",
+    "Choosing",
     "Comparison",
     "Exercise",
     "Goal",
@@ -33,6 +35,7 @@ __all__ = [
     "check_result",
     "compare",
     "exercise",
+    "four_kernels",
     "gpu",
     "how_many_loads",
     "how_often_used",

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench import emulate
 from workbench.diag import Fail, count_text
+from workbench.emulate.kernels.orders import Orders, race
 from workbench.ir import BlockRealize, Const, PrimFunc, dtypes, once, stores, walk
 from workbench.runtime import Built
 from workbench.widgets.page.memo import build
@@ -86,6 +87,13 @@ def _compare(built: Built, start: PrimFunc, kind: str, tolerance: float | None) 
         if wrong is not None:
             return f"With {kind} as input, {wrong.cell} is {wrong.got} and should be {wrong.want}."
     return ""
+
+
+def race_of(built: Built, start: PrimFunc) -> Orders | None:
+    """How two threads of a block race in the kernel of `built`, on whole numbers; see `race`."""
+    given, _ = _right(start, _SMALL)
+    (kernel,) = built.kernels
+    return race(kernel, given, built.func.params)
 
 
 @once  # of an exercise, which is checked again and again

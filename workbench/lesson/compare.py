@@ -184,6 +184,7 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
         notes.append(
             f"The roof is modelled from the data sheet: {in_digits(least * 1e6)} µs at least."
         )
+    notes += dict.fromkeys(doubt for row in rows if row.timing for doubt in row.timing.doubts)
     notes += [f"{row.name}: {row.why}" for row in rows if row.why]
     if any(row.modelled is not None for row in rows):
         notes.append(

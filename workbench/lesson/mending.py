@@ -15,12 +15,12 @@ from workbench.diag import Fail, Refusal, count_text
 from workbench.history.step import value_text
 from workbench.ir import Barrier, Const, For, IfThenElse, PrimFunc, SeqStmt, Stmt, WaitGroup
 from workbench.lesson import record
-from workbench.lesson.checking import check_kernels
+from workbench.lesson.checking import check_kernels, race_of
 from workbench.lesson.exercise import WIDTH, Hint
 from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import mends, refuse_hidden
-from workbench.lower import Fault, put_ahead
-from workbench.runtime.building import broken, build, with_kernels
+from workbench.lower import Fault, gaps, put_ahead
+from workbench.runtime.building import break_it, build, with_kernels
 from workbench.runtime.built import Built
 
 WAYS = (
@@ -45,7 +45,7 @@ class Broken:
     @cached_property
     def kernel(self) -> Built:
         """The kernel that is given."""
-        return broken(self.whole, self.fault)
+        return break_it(self.whole, self.fault)
 
     def mended(self, mend: object) -> Built:
         """The kernel with what `mend` says put in. Raises Fail for what is no mend of it."""
@@ -85,6 +85,13 @@ class Listing(str):
 
     def _repr_html_(self) -> str:
         return f'<div style="overflow-x: auto"><pre style="{_COLUMNS}">{escape(self)}</pre></div>'
+
+
+def numbered(built: Built) -> str:
+    """The text of the only kernel, each line with its number."""
+    (kernel,) = built.kernels
+    lines = enumerate(script.show(kernel).splitlines(), 1)
+    return "\n".join(f"{number:>4} | {line}" for number, line in lines)
 
 
 _COLUMNS = "font-family: monospace; white-space: pre; width: max-content"
@@ -128,9 +135,7 @@ class Mending:
 
     def show(self, name: str) -> Listing:
         """The kernel of that name, each line with its number."""
-        (kernel,) = self.kernel(name).kernels
-        lines = enumerate(script.show(kernel).splitlines(), 1)
-        return Listing("\n".join(f"{number:>4} | {line}" for number, line in lines))
+        return Listing(numbered(self.kernel(name)))
 
     def finding(self, name: str, mend: object = None) -> str:
         """What the emulator says of a kernel, as it is or with a `mend`; "" where all is right."""
@@ -140,6 +145,61 @@ class Mending:
     def findings(self) -> Listing:
         """What the emulator says of each kernel, as it is, below its name."""
         return Listing("\n\n".join(f"{name}\n{self.finding(name)}" for name in self.kernels))
+
+    def orders(self, name: str, mend: object = None) -> Listing:
+        """A race of that kernel in both orders of its threads, with what each leads to.
+
+        "" where no two threads of a block race, or where only a copy does, which arrives whenever
+        it does.
+        """
+        asked = self._named(name)
+        made = asked.kernel if mend is None else asked.mended(mend)
+        try:
+            found = race_of(made, asked.start)
+        except Fail:
+            found = None
+        return Listing(found or "")
+
+    def repair(self, name: str) -> Any:
+        """The kernel of that name with a choice of all places where a barrier can be put.
+
+        Each choice runs it again, and shows a race in both orders, the lines of both threads lit.
+        Where widgets are not installed, what `orders` tells.
+        """
+        asked = self._named(name)
+        try:
+            view = import_module("workbench.widgets.small.repair")  # loads anywidget: heavy
+        except ModuleNotFoundError as missing:
+            if missing.name not in ("anywidget", "traitlets"):
+                raise
+            return self.orders(name)
+        (kernel,) = asked.kernel.kernels
+        return view.RepairView(
+            f"{name}: broken on purpose, {asked.kernel.lowered.fault}",
+            script.show(kernel).splitlines(),
+            gaps(asked.kernel.lowered),
+            lambda line: self._seen(asked, line),
+        )
+
+    def _seen(self, asked: Broken, line: int | None) -> dict[str, Any]:
+        """What is seen with a barrier ahead of a line of the kernel, or with none."""
+        made = asked.kernel if line is None else asked.mended(("barrier", line))
+        wrong = _wrong(asked, made)
+        try:
+            found = race_of(made, asked.start) if wrong else None
+        except Fail:
+            found = None
+        waits, least = (_waits(one.kernels[0].body) for one in (made, asked.whole))
+        right = f"Right, with {count_text(waits, 'wait')} a block"
+        right += "." if waits == least else f": {least} would do."
+        lit = [act.line for act in found.acts] if found else []
+        return {
+            "said": wrong.partition("\n")[0] or right,
+            "right": not wrong,
+            # as lines of the kernel that is shown, which has no line of the barrier
+            "lit": [at - (line is not None and at > line) for at in lit],
+            "timelines": found.timelines if found else (),
+        }
 
     def check(self, given: object) -> Report:
         """How far `given`, a dictionary with a mend for each kernel by its name, gets.

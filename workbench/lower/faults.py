@@ -1,21 +1,28 @@
 """faults: lowered kernels that are broken on purpose, for learners to mend; no GPU runs them.
 
 A fault is a mark on what was lowered, never a step: the program stays as it is, and right. It is
-put in once barriers are in place, for a program that has it would get others; then the passes
-behind them run as always. What is put in by its line stands in the kernel as it is read.
+put in once barriers are in place, for a program that has it would get others, and a wrong stride
+once buffers have one; then the passes behind run as always. What is put in by its line stands in
+the kernel as it is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import Literal
+from itertools import islice
+from typing import Literal, TypeAlias, get_args
 
+from workbench.arith import simplify
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
+    BinOp,
     BufferLoad,
     BufferStore,
+    Const,
+    For,
+    IfThenElse,
     Kernel,
     Node,
     SeqStmt,
@@ -27,53 +34,144 @@ from workbench.ir import (
     seq,
     walk,
 )
+from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.insert_barriers import insert_barriers
 from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, passed
 from workbench.lower.shrink_buffers import with_buffers
 from workbench.script import show_spans
 from workbench.target import Target
 
+Kind: TypeAlias = Literal["barrier", "wait", "copy", "guard", "bound", "stride"]
+# What is told of a kernel that has it.
+TOLD: dict[Kind, str] = {
+    "barrier": "a barrier is missing",
+    "wait": "a wait for copies is missing",
+    "copy": "a second copy of a buffer is missing",
+    "guard": "a condition around a statement is missing",
+    "bound": "a loop takes one turn too many",
+    "stride": "a stride in an index is one cell too short",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is missing: a barrier or a wait for copies, by its `number` in the text from 0 on.
+    """What is wrong: a kind of thing, by its `number` in the text from 1 on.
 
-    Or of a `buffer` that has two copies, used in turn, the second one.
+    A barrier, a wait for copies or a condition that is missing; a loop that takes a turn more; an
+    index with a stride that is a cell too short. Or of a `buffer` that has two copies, used in
+    turn, the second one is missing.
     """
 
-    kind: Literal["barrier", "wait", "copy"]
-    number: int = 0
+    kind: Kind
+    number: int = 1
     buffer: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.buffer or self.number}"
+
+
+def faults(lowered: Lowered) -> tuple[Fault, ...]:
+    """All that can be put into the only kernel of `lowered`, kind by kind in the text's order."""
+    found = []
+    for kind in get_args(Kind):
+        kernel = _as_it_was(lowered, kind)[1]
+        if kind == "copy":
+            found += [Fault(kind, buffer=name) for name in _twice(kernel)]
+        else:
+            count = sum(1 for _ in _places(kernel, kind))
+            found += [Fault(kind, number) for number in range(1, count + 1)]
+    return tuple(found)
 
 
 def with_fault(lowered: Lowered, fault: Fault, target: Target) -> Lowered:
     """`lowered`, of one kernel and made for `target`, with a fault in that.
 
-    Raises ValueError where the kernel has no such thing to take away.
+    Raises ValueError where the kernel has no such thing.
     """
-    names = [step.name for step in lowered.history]
-    done = lowered.history[: names.index(insert_barriers.__name__) + 1]
-    (kernel,) = done[-1].after
-    assert isinstance(kernel, Kernel)
-    made = _without_copy(kernel, fault.buffer) if fault.kind == "copy" else _without(kernel, fault)
-    history = [*done, Pass("with_fault", f"Take away a {fault.kind}.", (kernel,), (made,))]
-    behind = KERNEL_PASSES[KERNEL_PASSES.index(insert_barriers) + 1 :]
+    done, kernel = _as_it_was(lowered, fault.kind)
+    made = _without_copy(kernel, fault.buffer) if fault.kind == "copy" else _broken(kernel, fault)
+    told = TOLD[fault.kind]
+    history = [*done, Pass("with_fault", f"Break it: {told}.", (kernel,), (made,))]
+    names = [step.__name__ for step in KERNEL_PASSES]
+    behind = KERNEL_PASSES[names.index(done[-1].name) + 1 :]
     history += passed(behind, (made,), target)
     (last,) = history[-1].after
     assert isinstance(last, Kernel)
-    return Lowered(lowered.func, (_each_its_own(last),), tuple(history), fault.kind)
+    return Lowered(lowered.func, (_each_its_own(last),), tuple(history), told)
 
 
-def _without(kernel: Kernel, fault: Fault) -> Kernel:
-    kind, numbers = {"barrier": Barrier, "wait": WaitGroup}[fault.kind], count()
+def _as_it_was(lowered: Lowered, kind: Kind) -> tuple[tuple[Pass, ...], Kernel]:
+    """The passes ahead of where such a fault is put in, and the kernel that they made."""
+    last = flatten_buffers if kind == "stride" else insert_barriers
+    names = [step.name for step in lowered.history]
+    done = lowered.history[: names.index(last.__name__) + 1]
+    (kernel,) = done[-1].after
+    assert isinstance(kernel, Kernel)
+    return done, _each_its_own(kernel)
 
-    def visit(node: Node) -> Node | None:
-        return None if isinstance(node, kind) and next(numbers) == fault.number else node
 
-    body = rewrite(kernel.body, visit)
-    if body is kernel.body:
-        raise ValueError(f"{kernel.name} has no {fault.kind} {fault.number}")
-    return replace(kernel, body=body)
+def _broken(kernel: Kernel, fault: Fault) -> Kernel:
+    found = next(islice(_places(kernel, fault.kind), fault.number - 1, None), None)
+    if found is None:
+        raise ValueError(f"{kernel.name} has no {fault}")
+    old, new = found
+    return replace(kernel, body=replace_node(kernel.body, old, new))
+
+
+def _places(kernel: Kernel, kind: Kind) -> Iterator[tuple[Node, Node | None]]:
+    """Where such a fault can be put in, in the order of the text, and what stands there then."""
+    for node in walk(kernel.body):
+        made = _WRONG[kind](node)
+        if made is not node:
+            yield node, made
+
+
+def _unguarded(node: Node) -> Node | None:
+    return node.then_case if isinstance(node, IfThenElse) and node.else_case is None else node
+
+
+def _longer(node: Node) -> Node | None:
+    if isinstance(node, For) and node.kind == "serial" and isinstance(node.extent, Const):
+        return replace(node, extent=const(int(node.extent.value) + 1, node.extent.dtype))
+    return node
+
+
+def _shorter(node: Node) -> Node | None:
+    """An access whose largest stride is one less."""
+    if not isinstance(node, (BufferLoad, BufferStore)):
+        return node
+    (index,) = node.indices
+    most = max(map(_stride, walk(index)))
+    if most < 2:
+        return node
+
+    def visit(part: Node) -> Node:
+        if isinstance(part, BinOp) and _stride(part) == most:
+            return replace(part, b=const(most - 1, part.b.dtype))
+        return part
+
+    return replace(node, indices=(simplify(rewrite(index, visit)),))
+
+
+def _stride(node: Node) -> int:
+    """The number by which an index is multiplied; 0 for all else."""
+    factor = node.b if isinstance(node, BinOp) and node.op == "*" else None
+    return int(factor.value) if isinstance(factor, Const) else 0
+
+
+_WRONG: dict[Kind, Callable[[Node], Node | None]] = {
+    "barrier": lambda node: None if isinstance(node, Barrier) else node,
+    "wait": lambda node: None if isinstance(node, WaitGroup) else node,
+    "guard": _unguarded,
+    "bound": _longer,
+    "stride": _shorter,
+}
+
+
+def _twice(kernel: Kernel) -> list[str]:
+    """The buffers of the kernel that have two copies, used in turn."""
+    pairs = [(b, whole) for b, whole in kernel.views if b in kernel.allocs]
+    return [whole.name for b, whole in pairs if len(b.shape) > len(whole.shape) and b.shape[0] == 2]
 
 
 def _without_copy(kernel: Kernel, name: str) -> Kernel:
@@ -105,11 +203,7 @@ def put_ahead(lowered: Lowered, line: int, *stmts: Stmt) -> Lowered:
     It is marked as before. Raises Refusal for a line in which no statement begins.
     """
     (kernel,) = lowered.kernels
-    printed = show_spans(kernel)
-    begins: dict[int, Stmt] = {}
-    for node in walk(kernel.body):
-        if isinstance(node, Stmt) and node in printed.spans:
-            begins.setdefault(printed.spans[node].line, node)
+    begins = _begins(kernel)
     at = begins.get(line)
     if at is None:
         raise Refusal(
@@ -118,3 +212,19 @@ def put_ahead(lowered: Lowered, line: int, *stmts: Stmt) -> Lowered:
         )
     body = replace_node(kernel.body, at, seq(*stmts, at))
     return replace(lowered, kernels=(replace(kernel, body=body),))
+
+
+def gaps(lowered: Lowered) -> tuple[int, ...]:
+    """The lines of the kernel of `lowered` ahead of which `put_ahead` puts something, in order."""
+    (kernel,) = lowered.kernels
+    return tuple(sorted(_begins(kernel)))
+
+
+def _begins(kernel: Kernel) -> dict[int, Stmt]:
+    """The outermost statement that begins in each line of the kernel's text."""
+    printed = show_spans(kernel)
+    begins: dict[int, Stmt] = {}
+    for node in walk(kernel.body):
+        if isinstance(node, Stmt) and node in printed.spans:
+            begins.setdefault(printed.spans[node].line, node)
+    return begins

@@ -51,6 +51,7 @@ from workbench.ir import (
     const,
     copy_fresh,
     flat_index,
+    is_warp_call,
     once,
     rebuild,
     rewrite,
@@ -61,7 +62,6 @@ from workbench.ir import (
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import OWN
 from workbench.lower.unroll_registers import turns_written
-from workbench.lower.warp_calls import is_warp_call
 
 _MOST = 32  # values of one load: a thread has 255 registers, and its sums are in some of them
 

@@ -25,10 +25,10 @@ from workbench.ir import (
     attrs_dict,
     children,
     free_vars,
+    is_warp_call,
     rebuild,
     walk,
 )
-from workbench.lower.warp_calls import is_warp_call
 from workbench.target import Target
 
 _MOST = 1024  # copies of a loop's body; more make a kernel that does not fit an instruction cache

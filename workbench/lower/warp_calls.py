@@ -33,7 +33,9 @@ from workbench.ir import (
     const,
     dtypes,
     free_vars,
+    is_warp_call,
     walk,
+    walk_statements,
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
@@ -65,15 +67,10 @@ class WarpCall:
     value: Const | None = None
 
 
-def is_warp_call(node: Node) -> bool:
-    """Whether one call of a warp does the loop `node`."""
-    return isinstance(node, For) and any(key == WARP_CALL for key, _ in node.annotations)
-
-
 def warp_call(loop: For) -> WarpCall:
     """The call that does `loop`, of a flat kernel. Raises Refusal for loops that no call does."""
     loops, store = _nest(loop)
-    if isinstance(store, BufferStore) and all(one.extent.value == TILE for one in loops):  # type: ignore[attr-defined]
+    if isinstance(store, BufferStore):
         note = attrs_dict(loop.annotations)[WARP_CALL]
         name, *orders = note if isinstance(note, tuple) else (note,)
         found = _call(str(name), tuple(map(str, orders)), [one.loop_var for one in loops], store)
@@ -87,9 +84,10 @@ def warp_call(loop: For) -> WarpCall:
 
 
 def _nest(loop: For) -> tuple[list[For], Node]:
+    """The loops over all of a tile, and what is in them."""
     loops: list[For] = []
     body: Node = loop
-    while isinstance(body, For) and isinstance(body.extent, Const):
+    while isinstance(body, For) and isinstance(body.extent, Const) and body.extent.value == TILE:
         loops.append(body)
         body = body.body
     return loops, body
@@ -99,7 +97,9 @@ def _call(
     name: str, orders: tuple[str, ...], counted: list[Var], store: BufferStore
 ) -> WarpCall | None:
     """The call, if the loops that count `counted` around `store` are what it does."""
-    row, column, *terms = counted if len(counted) > 1 else [*counted, *counted]
+    if len(counted) < 2:
+        return None
+    row, column, *terms = counted
     to = _tile(store, row, column)
     match name, orders, store.value, terms:
         case "tvm_fill_fragment", (), Const() as value, []:
@@ -157,7 +157,9 @@ def _tile(node: BufferLoad | BufferStore, row: Var, column: Var) -> Tile | None:
 
 def warp_calls(kernel: Kernel) -> Iterator[For]:
     """The loops that calls of a warp do."""
-    return (node for node in walk(kernel.body) if is_warp_call(node))  # type: ignore[misc]
+    for node in walk_statements(kernel.body):
+        if isinstance(node, For) and is_warp_call(node):
+            yield node
 
 
 def memory_tiles(call: WarpCall) -> Iterator[Tile]:
@@ -180,17 +182,14 @@ def check_warp_calls(kernel: Kernel, target: Target) -> None:
     _check_warps(kernel)
     known = known_bounds(kernel)
     for loop, call in calls.items():
+        _check_memories(kernel, call)
         _check_tiles(kernel, loop, call, known)
-    _check_orders(kernel, list(calls.values()))
+    _check_alike(kernel, list(calls.values()))
 
 
 def _check_alone(kernel: Kernel) -> None:
     """Refuse what touches a fragment outside of calls."""
-    waiting: list[Node] = [kernel.body]
-    while waiting:
-        node = waiting.pop()
-        if is_warp_call(node):
-            continue
+    for node in _outside(kernel.body):
         if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.is_fragment:
             whole = dict(kernel.views)[node.buffer]
             raise Refusal(
@@ -200,7 +199,14 @@ def _check_alone(kernel: Kernel) -> None:
                 detail="the threads of a warp hold its cells together, each those that the "
                 "hardware gives it",
             )
-        waiting += children(node)
+
+
+def _outside(node: Node) -> Iterator[Node]:
+    """`node` and all below it that no call does, in program order."""
+    if not is_warp_call(node):
+        yield node
+        for below in children(node):
+            yield from _outside(below)
 
 
 def _check_warps(kernel: Kernel) -> None:
@@ -222,7 +228,7 @@ def _check_same(kernel: Kernel, node: Node, x: Var) -> None:
         if x in free_vars(node):
             raise _parted(kernel, node, "the tile of a call")
         return
-    if not any(map(is_warp_call, walk(node))):
+    if not any(map(is_warp_call, walk_statements(node))):
         return
     decides = (
         (node.condition,)
@@ -257,13 +263,15 @@ def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> No
     for tile in (call.to, *call.sources):
         whole, size = views[tile.buffer], dtypes.itemsize(tile.buffer.type)
         if tile.buffer.is_fragment:
-            if tile.stride == TILE and _is_multiple(tile.offset, TILE * TILE, known):
+            row, column = tile.offset // tile.stride, tile.offset % tile.stride
+            whole_rows = tile.stride % TILE == 0 and _is_multiple(row, TILE, known)
+            if whole_rows and _is_multiple(column, TILE, known):
                 continue
             raise Refusal(
                 f"{whole.name} is not made of whole fragments of {TILE} x {TILE}",
                 whole,
-                hint=f"split its axes so that the last two are {TILE} long, and let whole tiles be "
-                "read and written",
+                hint=f"let the tiles of its last two dimensions begin at multiples of {TILE}, and "
+                "whole ones be read and written",
             )
         if (
             _is_multiple(tile.offset, ALIGNED // size, known)
@@ -271,8 +279,8 @@ def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> No
         ):
             continue
         raise Refusal(
-            f"a tile of {whole.name} is not proved to begin at a multiple of {ALIGNED} bytes, with "
-            f"rows a multiple of {ROW_ALIGNED} bytes apart",
+            f"tiles of {whole.name} are not proved to lie at multiples of {ALIGNED} bytes, their "
+            f"rows of {ROW_ALIGNED}",
             whole,
             hint=f"storage_align by {ROW_ALIGNED // size} cells at a time, and tiles at multiples "
             f"of {ALIGNED // size}",
@@ -280,28 +288,69 @@ def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> No
         )
 
 
+_PARTS = ("wmma.matrix_a", "wmma.matrix_b")
+_SHARED = ("shared", "shared.dyn")
+_MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "tvm_fill_fragment": (("wmma.accumulator",),),
+    "tvm_load_matrix_sync": (_PARTS, _SHARED),
+    "tvm_mma_sync": (("wmma.accumulator",), _PARTS[:1], _PARTS[1:]),
+    "tvm_store_matrix_sync": ((*_SHARED, "global"), ("wmma.accumulator",)),
+}
+"""Of a call, the memories in which what it writes and each tile that it reads may be."""
+
+
+def _check_memories(kernel: Kernel, call: WarpCall) -> None:
+    """Refuse tiles in memories that the call does not go to, whatever its loops do."""
+    for tile, scopes in zip((call.to, *call.sources), _MEMORIES[call.name], strict=True):
+        whole = dict(kernel.views)[tile.buffer]
+        if whole.storage_scope not in scopes:
+            raise Refusal(
+                f"{whole.name} is in {whole.storage_scope} memory, and {call.name} takes its tile "
+                f"in {' or '.join(scopes)}",
+                whole,
+                hint=f"copy it there first, or register an intrinsic without {call.name}",
+            )
+
+
 def _is_multiple(offset: Expr, cells: int, known: Bounds) -> bool:
     return equal(offset % cells, const(0, offset.dtype), known)
 
 
-def _check_orders(kernel: Kernel, calls: list[WarpCall]) -> None:
-    """Refuse a fragment that is loaded in one order of memory and multiplied in another."""
+def _check_alike(kernel: Kernel, calls: list[WarpCall]) -> None:
+    """Refuse fragments of a buffer that calls tell in different ways.
+
+    One is multiplied in the order of memory in which it was loaded, and has one number.
+    """
     orders: dict[Buffer, set[str]] = {}
+    rows: dict[Buffer, set[int]] = {}
     for call in calls:
-        if call.name == "tvm_load_matrix_sync":
-            orders.setdefault(call.to.buffer, set()).add(call.orders[0])
-        for tile, order in zip(call.sources, call.orders, strict=False):
-            if call.name == "tvm_mma_sync":
-                orders.setdefault(tile.buffer, set()).add(order)
-    for buffer, found in orders.items():
-        if len(found) > 1:
-            whole = dict(kernel.views)[buffer]
+        tiles = (call.to, *call.sources)
+        for tile in (tile for tile in tiles if tile.buffer.is_fragment):
+            rows.setdefault(tile.buffer, set()).add(tile.stride)
+        told = {"tvm_load_matrix_sync": tiles[:1], "tvm_mma_sync": call.sources}
+        for tile, order in zip(told.get(call.name, ()), call.orders, strict=False):
+            orders.setdefault(tile.buffer, set()).add(order)
+    for buffer in rows:
+        whole = dict(kernel.views)[buffer]
+        if len(orders.get(buffer, ())) > 1:
             raise Refusal(
                 f"{whole.name} is loaded row by row and multiplied column by column, or the other "
                 "way round",
                 whole,
                 hint="take the load and the multiplication that are both …_trans, or neither",
             )
+        if len(rows[buffer]) > 1:
+            raise Refusal(
+                f"rows of tiles of {whole.name} are not the same in all calls",
+                whole,
+                hint="let all that is tensorized take tiles of its last two dimensions",
+            )
+
+
+def fragment_of(tile: Tile) -> Expr:
+    """The number of the fragment that a tile is: rows of fragments lie one after the other."""
+    row, column = tile.offset // tile.stride, tile.offset % tile.stride
+    return row // TILE * (tile.stride // TILE) + column // TILE
 
 
 def tiles_in(buffer: Buffer) -> int:

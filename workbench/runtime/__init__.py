@@ -13,6 +13,7 @@ _HOME = {
     "DeviceError": "errors",
     "DeviceReport": "devices",
     "Timing": "timing",
+    "break_it": "building",
     "build": "building",
     "cpu": "devices",
     "device": "devices",
@@ -23,6 +24,7 @@ __all__ = [*_HOME, "recorded"]  # noqa: PLE0604
 
 if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench.runtime import recorded as recorded
+    from workbench.runtime.building import break_it as break_it
     from workbench.runtime.building import build as build
     from workbench.runtime.building import rebuild as rebuild
     from workbench.runtime.built import Built as Built

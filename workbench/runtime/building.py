@@ -27,6 +27,7 @@ from workbench.ir import (
 from workbench.lower import (
     Fault,
     Lowered,
+    faults,
     findings,
     inline_tensor_intrinsics,
     lower,
@@ -85,25 +86,51 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     return Built(whole, gpu, lowered, source)
 
 
-def broken(built: Built, fault: Fault) -> Built:
-    """`built` with a fault in its only kernel, see `lower.with_fault`: no GPU runs it.
+def break_it(kernel: Built, fault: str | Fault) -> Built:
+    """`kernel` with one thing wrong on purpose, such as "barrier 1": no GPU runs it.
 
-    Raises ValueError where the kernel has nothing to take away.
+    Kinds are "barrier", "wait" and "guard", which are then missing, "bound", a loop of one turn
+    more, "stride", one cell too short, each with its number in the text of the kernel, and "copy"
+    with the name of a buffer that has two, used in turn. The program stays as it is: a fault is no
+    step of its history. Raises Fail, which tells what there is, for what the kernel has not.
+
+    >>> broken = wb.runtime.break_it(kernel, "stride 1")
+    >>> try:
+    ...     run = broken.emulate(A, B)
+    ... except wb.EmulationError as error:
+    ...     print(error.headline.partition(":")[0])
+    Race on B[3]
     """
-    return with_kernels(built, with_fault(built.lowered, fault, built.target))
+    there = faults(kernel.lowered) if len(kernel.kernels) == 1 else ()
+    named = {str(one): one for one in there}
+    found = named.get(str(fault))
+    if found is None:
+        raise Fail(
+            f"Can't break {kernel.func.name} by {fault}: its kernel has no such thing",
+            hint=f"there are: {_counted(there)}" if there else "it must be one kernel, of a GPU",
+        )
+    return with_kernels(kernel, with_fault(kernel.lowered, found, kernel.target))
+
+
+def _counted(there: Sequence[Fault]) -> str:
+    """Faults as they are named, those with numbers from the first to the last."""
+    last = {fault.kind: fault for fault in there if not fault.buffer}
+    counted = [f"{kind} 1 to {f.number}" if f.number > 1 else str(f) for kind, f in last.items()]
+    return ", ".join([*counted, *(str(fault) for fault in there if fault.buffer)])
 
 
 def with_kernels(built: Built, lowered: Lowered) -> Built:
-    """`built` with other kernels for its program, and their text."""
-    return Built(built.func, built.target, lowered, _source(lowered.kernels, built.target))
+    """`built` with other kernels for its program, and their text, which no compiler takes."""
+    text = _source(lowered.kernels, built.target)
+    return Built(built.func, built.target, lowered, f"#error broken on purpose\n{text}")
 
 
 def _refuse_broken(program: object) -> None:
-    """Refuse what `broken` returned: its program would be built, which is right."""
+    """Refuse what `break_it` returned: its program would be built, which is right."""
     if isinstance(program, Built) and program.lowered.fault:
         raise ScheduleError(
             f"Can't build {program.func.name}: its kernel is broken on purpose, no GPU runs it",
-            detail=f"it lacks a {program.lowered.fault}",
+            detail=program.lowered.fault,
             hint="kernel.emulate(...) shows what is wrong; build the program, kernel.func",
         )
 

@@ -91,7 +91,12 @@ class Built:
             return DeviceReport("emulator", f"{self.target.kind} kernels run on the emulator here")
         return device()
 
-    def __call__(self, *arrays: Any, seconds: float = RUN_SECONDS) -> None:
+    def __call__(
+        self,
+        *arrays: Any,
+        seconds: float = RUN_SECONDS,
+        waits: Callable[[int], None] | None = None,
+    ) -> None:
         """Run on the arrays, outputs written in place: on the GPU, or emulated where there is none.
 
         For a CPU: compiled and run there, or by its meaning where there is no C compiler.
@@ -99,11 +104,14 @@ class Built:
         ArgumentError before anything runs, DeviceError when the GPU fails or takes more than
         `seconds` once its turn has come, EmulationError for what a GPU would punish.
 
+        Notebooks that share a GPU have it one after the other: `waits` is called with how many are
+        before, whenever that changes, and with 0 when the turn has come; else it is printed.
+
         >>> kernel(A, B)
         >>> B
         array([1., 2., 3., 4., 5., 6., 7., 8.], dtype=float32)
         """
-        _launching().run(self, arrays, seconds)
+        _launching().run(self, arrays, seconds, waits)
 
     def emulate(
         self,
@@ -125,10 +133,17 @@ class Built:
         """
         return _launching().emulated(self, arrays, blocks, progress, stop)
 
-    def time(self, *arrays: Any, flush: bool = False, seconds: float = RUN_SECONDS) -> Timing:
+    def time(
+        self,
+        *arrays: Any,
+        flush: bool = False,
+        seconds: float = RUN_SECONDS,
+        waits: Callable[[int], None] | None = None,
+    ) -> Timing:
         """How many seconds one run takes on its device; the arrays are copied and stay as they are.
 
-        `flush` empties the caches before every sample. Without one, the time recorded for
+        `flush` empties the caches before every sample; `waits` is as in a call, and nothing else of
+        the workbench runs on the device meanwhile. Without one, the time recorded for
         this very program on another machine; DeviceError where there is none.
 
         >>> try:
@@ -137,7 +152,7 @@ class Built:
         ...     print(True)
         True
         """
-        return _launching().timed(self, arrays, flush, seconds)
+        return _launching().timed(self, arrays, flush, seconds, waits)
 
     @property
     def _only(self) -> Kernel:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from workbench.runtime.compiler import compiler
-from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed, TimeMatmul
+from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed, TimeLibrary
 from workbench.runtime.sampling import sample_until_steady
-from workbench.runtime.serve import serve
+from workbench.runtime.serve import Tell, serve
 
 _SIZES = {"int32": ctypes.c_int32, "int64": ctypes.c_int64}
 _LINE = 64  # bytes of a cache line, and of the widest vector
@@ -40,7 +40,7 @@ class CpuBackend:
         """No GPU: who is asked for one says so."""
         return Failed("no device", "this worker runs programs on the CPU")
 
-    def run(self, job: Run) -> Ran | Failed:
+    def run(self, job: Run, tell: Tell) -> Ran | Failed:
         """Run once, and send back the outputs."""
         launch = self._launcher(job)
         if isinstance(launch, Failed):
@@ -49,7 +49,7 @@ class CpuBackend:
         function()
         return Ran(tuple(arrays[k] for k in job.outputs))
 
-    def time(self, job: Time) -> Timed | Failed:
+    def time(self, job: Time, tell: Tell) -> Timed | Failed:
         """Warm up, and sample until the spread is small."""
         launch = self._launcher(job.run)
         if isinstance(launch, Failed):
@@ -71,7 +71,7 @@ class CpuBackend:
         how = f"the clock around {runs}, the caches {caches}"
         return Timed(tuple(samples), count, how, "", steady)
 
-    def time_matmul(self, job: TimeMatmul) -> Timed | Failed:
+    def time_library(self, job: TimeLibrary, tell: Tell) -> Timed | Failed:
         """No library of a vendor's is asked here."""
         return Failed("no cublas", "this worker runs programs on the CPU")
 

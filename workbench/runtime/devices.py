@@ -14,11 +14,11 @@ from workbench import target
 from workbench.diag import prose
 from workbench.runtime.compiler import Compiler, compiler, cpu_name
 from workbench.runtime.job import Failed, Gpu, Hello
+from workbench.runtime.nvml import BUSY
 from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
 from workbench.target import Target
 
 _HELLO_SECONDS = 60.0  # a first import of CuPy from a slow disk
-_BUSY = 0.2
 _NO_DRIVER = (
     "no NVIDIA driver is installed here",
     "an NVIDIA GPU and its driver",
@@ -153,7 +153,7 @@ def _ask(worker: Worker) -> DeviceReport:
     assert isinstance(answer, Gpu)
     free = f"{answer.free_bytes / 1e9:.0f} of {answer.memory_bytes / 1e9:.0f} GB free"
     busy = ""
-    if answer.busy is not None and answer.busy >= _BUSY:
+    if answer.busy is not None and answer.busy >= BUSY:
         busy = f"; others keep it {answer.busy:.0%} busy, so times will vary"
     why = f"CuPy {answer.cupy} finds it ({answer.arch}, {answer.driver}, {free}){busy}"
     return DeviceReport(answer.name, why, gpu=answer)

@@ -53,6 +53,10 @@ _TOLD = {
         "CuPy finds no cuBLAS",
         'install it beside CuPy: pip install "cupy-cuda12x[ctk]" (or cuda13x, as your driver).',
     ),
+    "no cudnn": (
+        "PyTorch, by which cuDNN is asked, does not load",
+        "install a PyTorch with CUDA beside CuPy: pip install torch.",
+    ),
     "source": (
         "the CUDA compiler does not accept its text",
         "this is a fault of the workbench: please report the program and this text.",

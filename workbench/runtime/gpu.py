@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import shutil
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from time import monotonic
 from typing import Any, TypeVar
 
-from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed, TimeMatmul
+from workbench.runtime import libraries
+from workbench.runtime.device_queue import alone_on
+from workbench.runtime.events import flushed_sample, graph_sample, runs_per_sample, warm
+from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed, TimeLibrary
+from workbench.runtime.nvml import BUSY, Nvml
 from workbench.runtime.sampling import sample_until_steady
-from workbench.runtime.serve import serve
+from workbench.runtime.serve import Tell, serve
 
 Answer = TypeVar("Answer")
 
-_WARM_UP_RUNS = 3
-_WARM_UP_SECONDS = 0.5  # a kernel that takes longer is warm after one run
-_LEAST_SECONDS = 200e-6  # of one sample: far above the half microsecond that an event resolves
-_MOST_LAUNCHES = 200
 # CUDA's names of errors, as the runtime and the driver API spell them, and what we call them.
 _KINDS = {
     "illegaladdress": "illegal address",
@@ -42,32 +42,156 @@ _KINDS = {
     "stublibrary": "no driver",
 }
 _RECOVERABLE = {"full", "resources"}  # the context works on after these
+_SLOW = 5e-3  # seconds: a sample that takes longer needs no more to be warm
+_WARM_UP_SECONDS = 0.05  # for clocks, after the card was idle or another process had it
+_LOOKS_BACK = 1.5  # seconds: more than the driver's share of busy time is of
 
 
 class CupyBackend:
     """Works on the first GPU that CUDA shows."""
 
     def __init__(self) -> None:
-        self._busy = _utilization()  # before our own first use of the card
         self._functions: dict[tuple[str, str], Any] = {}
+
+    @cached_property
+    def _card(self) -> _Card:
+        return _Card.found()
 
     def hello(self) -> Gpu | Failed:
         """Name and state of the GPU."""
-        return _guarded(self._hello)
+        return _guarded(lambda: self._card.told())
 
-    def run(self, job: Run) -> Ran | Failed:
-        """Copy in, launch once, copy out."""
-        return _guarded(lambda: self._run(job))
+    def run(self, job: Run, tell: Tell) -> Ran | Failed:
+        """Compile, wait for the turn, copy in, launch once, copy out."""
+        return _guarded(lambda: self._run(job, tell))
 
-    def time(self, job: Time) -> Timed | Failed:
-        """Copy in, warm up, and sample until the spread is small."""
-        return _guarded(lambda: self._time(job))
+    def time(self, job: Time, tell: Tell) -> Timed | Failed:
+        """Compile, wait for the turn, copy in, warm up, and sample until the spread is small."""
+        return _guarded(lambda: self._time(job, tell))
 
-    def time_matmul(self, job: TimeMatmul) -> Timed | Failed:
-        """Copy in, warm up, and sample cuBLAS in float32, without the shorter TF32."""
-        return _guarded(lambda: _time_matmul(job))
+    def time_library(self, job: TimeLibrary, tell: Tell) -> Timed | Failed:
+        """The same of a library's routine in float32, without the shorter TF32."""
+        return _guarded(lambda: self._time_library(job, tell))
 
-    def _hello(self) -> Gpu:
+    def _run(self, job: Run, tell: Tell) -> Ran:
+        import cupy
+
+        functions = self._compiled(job)
+
+        def work() -> Ran:
+            arrays = _to_device(job)
+            _launcher(job, functions, arrays)()
+            cupy.cuda.get_current_stream().synchronize()
+            outputs = tuple(arrays[k].get() for k in job.outputs)
+            return Ran(outputs, tuple(functions[run.kernel].num_regs for run in job.launches))
+
+        return self._card.alone(work, tell)
+
+    def _time(self, job: Time, tell: Tell) -> Timed:
+        functions = self._compiled(job.run)
+
+        def work(stream: Any) -> Timed:
+            launch = _launcher(job.run, functions, _to_device(job.run))
+            several = partial(graph_sample, stream, launch)
+            timed = self._sampled(job, stream, launch, several, _GRAPH)
+            registers = tuple(functions[run.kernel].num_regs for run in job.run.launches)
+            return replace(timed, registers=registers)
+
+        return self._on_stream(work, tell)
+
+    def _time_library(self, job: TimeLibrary, tell: Tell) -> Timed:
+        ready = libraries.routine(job)
+
+        def work(stream: Any) -> Timed:
+            made = ready()
+            several = partial(made.sample, stream)
+            timed = self._sampled(job, stream, made.work(stream), several, made.how)
+            made.free()
+            return timed
+
+        return self._on_stream(work, tell)
+
+    def _on_stream(self, work: Callable[[Any], Timed], tell: Tell) -> Timed:
+        import cupy
+
+        def on_stream() -> Timed:
+            stream = cupy.cuda.Stream(non_blocking=True)
+            cupy.cuda.Device().synchronize()
+            with stream:
+                return work(stream)
+
+        return self._card.alone(on_stream, tell)
+
+    def _sampled(
+        self,
+        job: Time | TimeLibrary,
+        stream: Any,
+        launch: Callable[[], object],
+        several: Callable[[int], Callable[[], float]],
+        how: str,
+    ) -> Timed:
+        """Warm up and sample: one run behind a flush, or as many as `several` makes one sample."""
+        once = warm(stream, launch)
+        if job.flush:
+            count, sample = 1, flushed_sample(stream, launch)
+            how, cache = "CUDA events around one run", "emptied before it"
+        else:
+            if once < _SLOW:  # without what asking for it takes
+                once = several(1)()
+            count = runs_per_sample(once)
+            sample, cache = several(count), "warm"
+        warm_until = monotonic() + _WARM_UP_SECONDS
+        while count * once < _SLOW and monotonic() < warm_until:
+            sample()
+        slowed = self._card.driver.slowed()
+        samples, steady = sample_until_steady(
+            sample, spread=job.spread, most=job.samples, seconds=job.seconds
+        )
+        clocks = self._card.driver.clocks()  # while the card is as warm as it was
+        notes = _slow(dict.fromkeys((*slowed, *self._card.driver.slowed())))
+        how = f"{how.format(count)}, the L2 cache {cache}"
+        notes = self._card.shared() + notes
+        return Timed(tuple(samples), count, how, clocks, steady, notes=notes)
+
+    def _compiled(self, job: Run) -> dict[str, Any]:
+        """The functions of the kernels, by their names."""
+        import cupy
+
+        names = [launch.kernel for launch in job.launches]
+        if any((job.source, name) not in self._functions for name in names):
+            module = cupy.RawModule(code=job.source, options=("-std=c++17",))
+            for name in names:
+                self._functions[job.source, name] = module.get_function(name)
+        return {name: self._functions[job.source, name] for name in names}
+
+
+_GRAPH = "CUDA events around a graph of {} runs"
+
+
+@dataclass
+class _Card:
+    """The GPU: its name among workers, what its driver says, and how busy others keep it.
+
+    What is not of a worker takes no turns. How busy it keeps the card is asked for where no worker
+    has used that for longer than the driver looks back.
+    """
+
+    uuid: str
+    driver: Nvml
+    busy: float | None
+
+    @classmethod
+    def found(cls) -> _Card:
+        import cupy
+
+        bus = cupy.cuda.runtime.deviceGetPCIBusId(0)
+        properties = cupy.cuda.runtime.getDeviceProperties(0)
+        driver = Nvml(bus)
+        uuid = properties["uuid"].partition(b"\0")[0]  # where some versions of CuPy cut it
+        return cls(f"{bus}-{uuid.hex()}", driver, driver.utilization())
+
+    def told(self) -> Gpu:
+        """Name and state of the GPU."""
         import cupy
 
         properties = cupy.cuda.runtime.getDeviceProperties(0)
@@ -80,106 +204,48 @@ class CupyBackend:
             free_bytes=free,
             driver=f"CUDA {version // 1000}.{version % 1000 // 10}",
             cupy=cupy.__version__,
-            busy=self._busy,
+            busy=self.busy,
         )
 
-    def _run(self, job: Run) -> Ran:
+    def alone(self, work: Callable[[], Answer], tell: Tell) -> Answer:
+        """What `work` gives while no other worker uses the card; its memory is given back."""
         import cupy
 
-        arrays = _to_device(job)
-        self._launcher(job, arrays)()
-        cupy.cuda.get_current_stream().synchronize()
-        return Ran(tuple(arrays[k].get() for k in job.outputs), self._registers(job))
+        with alone_on(self.uuid, tell) as idle:
+            self.busy = self.driver.utilization() if idle > _LOOKS_BACK else None
+            answer = work()
+            _free_pools(cupy)
+            return answer
 
-    def _time(self, job: Time) -> Timed:
-        import cupy
-
-        arrays = _to_device(job.run)
-        launch = self._launcher(job.run, arrays)
-        stream = cupy.cuda.Stream(non_blocking=True)
-        cupy.cuda.Device().synchronize()
-        with stream:
-            once = _warm(stream, launch)
-            if job.flush:
-                count, sample = 1, _flushed_sample(stream, launch)
-                how = "CUDA events around one run, the L2 cache emptied before it"
-            else:
-                count = runs_per_sample(once)
-                sample = graph_sample(stream, launch, count)
-                how = f"CUDA events around a graph of {count} runs, the L2 cache warm"
-            samples, steady = sample_until_steady(
-                sample, spread=job.spread, most=job.samples, seconds=job.seconds
-            )
-        return Timed(tuple(samples), count, how, clocks(), steady, self._registers(job.run))
-
-    def _registers(self, job: Run) -> tuple[int, ...]:
-        functions = (self._compiled(job.source, launch.kernel) for launch in job.launches)
-        return tuple(function.num_regs for function in functions)
-
-    def _launcher(self, job: Run, arrays: list[Any]) -> Callable[[], None]:
-        import numpy
-
-        calls = []
-        for launch in job.launches:
-            function = self._compiled(job.source, launch.kernel)
-            sizes = (numpy.dtype(dtype).type(value) for value, dtype in launch.sizes)
-            arguments = (*(arrays[k] for k in launch.arguments), *sizes)
-            if launch.shared:
-                function.max_dynamic_shared_size_bytes = launch.shared
-            calls.append((function, launch.grid, launch.block, arguments, launch.shared))
-
-        def run() -> None:
-            for function, grid, block, arguments, shared in calls:
-                function(grid, block, arguments, shared_mem=shared)
-
-        return run
-
-    def _compiled(self, source: str, kernel: str) -> Any:
-        import cupy
-
-        if (source, kernel) not in self._functions:
-            module = cupy.RawModule(code=source, options=("-std=c++17",))
-            self._functions[source, kernel] = module.get_function(kernel)
-        return self._functions[source, kernel]
+    def shared(self) -> tuple[str, ...]:
+        """A sentence where others use the card, too."""
+        if self.busy is None or self.busy < BUSY:
+            return ()
+        return (f"Others keep the GPU {self.busy:.0%} busy: compare with care.",)
 
 
-def _time_matmul(job: TimeMatmul) -> Timed:
-    import cupy
-
-    a, b = (cupy.asarray(array) for array in job.arrays)
-    c = cupy.empty((a.shape[0], b.shape[1]), dtype=a.dtype)
-    stream = cupy.cuda.Stream(non_blocking=True)
-    cupy.cuda.Device().synchronize()
-    with stream:
-        once = _warm(stream, lambda: cupy.dot(a, b, out=c))
-        count = runs_per_sample(once)
-
-        def sample() -> float:
-            """cuBLAS does not go into a graph: its launches follow each other closely."""
-            runs = lambda: [cupy.dot(a, b, out=c) for _ in range(count)]  # noqa: E731
-            return between_events(stream, runs) / count
-
-        samples, steady = sample_until_steady(
-            sample, spread=job.spread, most=job.samples, seconds=job.seconds
-        )
-    how = f"CUDA events around {count} runs in a row, the L2 cache warm"
-    return Timed(tuple(samples), count, how, clocks(), steady)
+def _slow(why: Iterable[str]) -> tuple[str, ...]:
+    found = " and ".join(why)
+    return (f"The card slowed itself for {found}: compare with care.",) if found else ()
 
 
-def _warm(stream: Any, launch: Callable[[], object]) -> float:
-    """Launch until warm; the seconds of the last run."""
-    total = once = 0.0
-    for _ in range(_WARM_UP_RUNS + 1):
-        once = between_events(stream, launch)
-        total += once
-        if total > _WARM_UP_SECONDS:
-            break
-    return once
+def _launcher(job: Run, functions: Mapping[str, Any], arrays: Sequence[Any]) -> Callable[[], None]:
+    import numpy
 
+    calls = []
+    for launch in job.launches:
+        function = functions[launch.kernel]
+        sizes = (numpy.dtype(dtype).type(value) for value, dtype in launch.sizes)
+        arguments = (*(arrays[k] for k in launch.arguments), *sizes)
+        if launch.shared:
+            function.max_dynamic_shared_size_bytes = launch.shared
+        calls.append((function, launch.grid, launch.block, arguments, launch.shared))
 
-def runs_per_sample(seconds: float) -> int:
-    """How many runs of about `seconds` each one sample takes, to be long enough to measure."""
-    return max(1, min(_MOST_LAUNCHES, math.ceil(_LEAST_SECONDS / max(seconds, 1e-7))))
+    def run() -> None:
+        for function, grid, block, arguments, shared in calls:
+            function(grid, block, arguments, shared_mem=shared)
+
+    return run
 
 
 def _to_device(job: Run) -> list[Any]:
@@ -188,42 +254,6 @@ def _to_device(job: Run) -> list[Any]:
     arrays = [cupy.asarray(array) for array in job.arrays]
     arrays += [cupy.empty(size, dtype=dtype) for size, dtype in job.scratch]
     return arrays
-
-
-def between_events(stream: Any, launch: Callable[[], object]) -> float:
-    """Seconds on the GPU from before `launch` to after it."""
-    import cupy
-
-    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-    start.record(stream)
-    launch()
-    stop.record(stream)
-    stop.synchronize()
-    return cupy.cuda.get_elapsed_time(start, stop) * 1e-3
-
-
-def graph_sample(stream: Any, launch: Callable[[], object], count: int) -> Callable[[], float]:
-    """How to take one sample: a captured graph of `count` runs leaves out the asking for each."""
-    stream.begin_capture()
-    for _ in range(count):
-        launch()
-    graph = stream.end_capture()
-    graph.launch(stream)
-    stream.synchronize()
-    return lambda: between_events(stream, lambda: graph.launch(stream)) / count
-
-
-def _flushed_sample(stream: Any, launch: Callable[[], None]) -> Callable[[], float]:
-    import cupy
-
-    l2_bytes = cupy.cuda.Device().attributes["L2CacheSize"]
-    filler = cupy.empty(2 * l2_bytes, dtype="uint8")
-
-    def sample() -> float:
-        filler.fill(1)
-        return between_events(stream, launch)
-
-    return sample
 
 
 def _guarded(work: Callable[[], Answer]) -> Answer | Failed:
@@ -239,7 +269,11 @@ def _guarded(work: Callable[[], Answer]) -> Answer | Failed:
         return _full(cupy)
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
         return _cuda_failure(cupy, str(error))
+    except libraries.NoLibrary as error:
+        return Failed(error.what, str(error))
     except (RuntimeError, OSError, ImportError) as error:
+        if "out of memory" in str(error):  # PyTorch's
+            return _full(cupy)
         if "nvrtc" in str(error).lower():  # CuPy loads the compiler when it first compiles
             return Failed("no compiler", str(error))
         if "cublas" in str(error).lower():
@@ -269,33 +303,6 @@ def _free_pools(cupy: Any) -> None:
     """Give memory back to the card, which others may share."""
     with suppress(Exception):  # after a fatal error the context cannot even free
         cupy.get_default_memory_pool().free_all_blocks()
-
-
-def _utilization() -> float | None:
-    answer = nvidia_smi("utilization.gpu")
-    return float(answer) / 100 if answer.isdigit() else None
-
-
-def clocks() -> str:
-    """The clocks just after the samples, with the most that the card allows."""
-    answer = nvidia_smi("clocks.sm,clocks.max.sm,clocks.mem").split(", ")
-    if len(answer) != 3:
-        return "clocks not known"
-    now, most, memory = answer
-    return f"SM clock {now} of {most} MHz, memory {memory} MHz"
-
-
-def nvidia_smi(query: str) -> str:
-    """What the driver's tool answers for the first GPU; "" where there is no answer."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return ""
-    command = [tool, f"--query-gpu={query}", "--format=csv,noheader,nounits", "-i", "0"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,10 +56,17 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeMatmul:
-    """Take samples of the time of the vendor's own product of the two matrices of `arrays`."""
+class TimeLibrary:
+    """Take samples of the time of the vendor's own routine on the two `arrays`.
 
+    Of cuBLAS "add" and "multiply", of vectors and of matrices; of cuDNN "convolve", pictures NCHW
+    with taps FCHW behind `padding` zeros on each side.
+    """
+
+    routine: Literal["add", "multiply", "convolve"]
     arrays: tuple[np.ndarray, np.ndarray]
+    padding: int = 0
+    flush: bool = False
     samples: int = 200
     seconds: float = 1.0
     spread: float = 0.02
@@ -87,8 +94,18 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Ahead of an answer: so many workers have the GPU before; with 0, the turn has come."""
+
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
 class Timed:
-    """The answer to a request for time: seconds of one run, what the clocks said; see `Ran`."""
+    """The answer to a request for time: seconds of one run, what the clocks said; see `Ran`.
+
+    `notes` are sentences about what may have disturbed it.
+    """
 
     samples: tuple[float, ...]
     launches_per_sample: int
@@ -96,6 +113,7 @@ class Timed:
     clocks: str
     steady: bool
     registers: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +129,5 @@ class Failed:
     facts: dict[str, int] = field(default_factory=dict)
 
 
-Request = Hello | Run | Time | TimeMatmul
+Request = Hello | Run | Time | TimeLibrary
 Reply = Gpu | Ran | Timed | Failed

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from threading import Event
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from workbench import emulate
+from workbench.diag import count_text
 from workbench.ir import Buffer, Kernel, PrimFunc
 from workbench.lower import Lowered
 from workbench.lower.shared_memory import dynamic_shared
@@ -26,8 +28,10 @@ from workbench.runtime.failures import explain, explain_death, explain_timeout
 from workbench.runtime.job import Failed, Launch, Ran, Reply, Request, Run, Time, Timed
 from workbench.runtime.sized import AtSizes, at_sizes
 from workbench.runtime.timing import Timing
-from workbench.runtime.worker import WorkerDied, WorkerTimeout
+from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
 from workbench.target import Target
+
+Unit: TypeAlias = Literal["GPU", "CPU"]
 
 
 class Launched(Protocol):
@@ -52,7 +56,9 @@ class Launched(Protocol):
     def device(self) -> DeviceReport: ...
 
 
-def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
+def run(
+    built: Launched, arrays: Sequence[Any], seconds: float, waits: Callable[[int], None] | None
+) -> None:
     """See `Built.__call__`."""
     _refuse_broken(built, "run")
     seconds = check_seconds(seconds)
@@ -60,7 +66,7 @@ def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
     arguments = check_arguments(at.func, arrays)
     if built.device.measures:
         job = job_of(built, at, arguments)
-        reply = _ask(built, job, seconds)
+        reply = _ask(built, job, seconds, waits)
         assert isinstance(reply, Ran)
         _note_registers(job, reply)
         written = [argument for argument in arguments if argument.written]
@@ -104,7 +110,13 @@ def emulated(
     return done
 
 
-def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -> Timing:
+def timed(
+    built: Launched,
+    arrays: Sequence[Any],
+    flush: bool,
+    seconds: float,
+    waits: Callable[[int], None] | None,
+) -> Timing:
     """See `Built.time`."""
     _refuse_broken(built, "time")
     seconds = check_seconds(seconds)
@@ -120,16 +132,24 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
     if not report.measures:
         return _recorded(built, report)
     job = job_of(built, at, arguments)
-    reply = _ask(built, Time(job, flush=flush), seconds)
+    reply = _ask(built, Time(job, flush=flush), seconds, waits)
     assert isinstance(reply, Timed)
     _note_registers(job, reply)
+    timing = measured(reply, report)
+    return timing if timing.clocks else replace(timing, clocks=_options(built, report))
+
+
+def measured(reply: Reply, report: DeviceReport) -> Timing:
+    """What a worker answered, as a time of today."""
+    assert isinstance(reply, Timed)
     return Timing(
         samples=reply.samples,
         device=report.which,
         how=reply.how,
-        clocks=reply.clocks or _options(built, report),
+        clocks=reply.clocks,
         date=date.today().isoformat(),
         steady=reply.steady,
+        notes=reply.notes,
     )
 
 
@@ -143,7 +163,7 @@ def _refuse_broken(built: Launched, act: str) -> None:
     if built.lowered.fault:
         raise DeviceError(
             f"Can't {act} {built.func.name}: its kernel is broken on purpose",
-            detail=f"it lacks a {built.lowered.fault}: on a GPU it may hang, or give any numbers",
+            detail=f"{built.lowered.fault}: on a GPU it may hang, or give any numbers",
             hint="kernel.emulate(...) shows what is wrong; mend it first.",
         )
 
@@ -166,17 +186,25 @@ def _recorded(built: Launched, report: DeviceReport) -> Timing:
     )
 
 
-def _ask(built: Launched, request: Request, seconds: float) -> Reply:
+def _ask(
+    built: Launched, request: Request, seconds: float, waits: Callable[[int], None] | None
+) -> Reply:
     name = " and ".join(kernel.name for kernel in built.kernels)
-    return ask(name, built.device.which, request, seconds, "CPU" if built.target.is_cpu else "GPU")
+    unit: Unit = "CPU" if built.target.is_cpu else "GPU"
+    return ask(name, built.device.which, request, seconds, waits, unit)
 
 
 def ask(
-    name: str, where: str, request: Request, seconds: float, unit: Literal["GPU", "CPU"] = "GPU"
+    name: str,
+    where: str,
+    request: Request,
+    seconds: float,
+    waits: Callable[[int], None] | None,
+    unit: Unit = "GPU",
 ) -> Reply:
     """What the worker of a `unit` answers; DeviceError, naming what ran `where`, for a failure."""
     try:
-        reply = (CPU_WORKER if unit == "CPU" else WORKER).ask(request, seconds)
+        reply = worker(unit).ask(request, seconds, waits or _print_waits)
     except WorkerDied as died:
         raise explain_death(died, name, where, unit) from None
     except WorkerTimeout as timeout:
@@ -184,6 +212,21 @@ def ask(
     if isinstance(reply, Failed):
         raise explain(reply, name, where)
     return reply
+
+
+def worker(unit: Unit) -> Worker:
+    """The one that runs what is for a `unit`."""
+    return CPU_WORKER if unit == "CPU" else WORKER
+
+
+def waiting(before: int) -> str:
+    """What is told to someone whose turn comes after so many others."""
+    return f"waiting for the GPU: {count_text(before, 'notebook')} before you"
+
+
+def _print_waits(before: int) -> None:
+    if before:
+        print(waiting(before), flush=True)
 
 
 def job_of(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:

@@ -72,6 +72,7 @@ def parse(text: str) -> tuple[Run, ...]:
                 how=run["how"],
                 clocks=run["clocks"],
                 steady=run["steady"],
+                notes=tuple(run.get("notes", ())),
                 kind="recorded",
                 **shared,
             ),
@@ -91,6 +92,7 @@ def to_json(device: str, date: str, runs: list[Run]) -> str:
             "clocks": run.timing.clocks,
             "steady": run.timing.steady,
         }
+        | ({"notes": run.timing.notes} if run.timing.notes else {})
         for run in runs
     ]
     lines = ",\n".join("    " + json.dumps(row) for row in rows)

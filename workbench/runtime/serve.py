@@ -6,9 +6,11 @@ import os
 import pickle
 import sys
 import traceback
+from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeAlias
 
 from workbench.runtime.job import (
     Failed,
@@ -20,8 +22,12 @@ from workbench.runtime.job import (
     Run,
     Time,
     Timed,
-    TimeMatmul,
+    TimeLibrary,
+    Waiting,
 )
+
+Tell: TypeAlias = Callable[[int], None]
+"""Says how many workers have the GPU before, whenever that changes, and 0 when none does."""
 
 
 class Backend(Protocol):
@@ -30,14 +36,14 @@ class Backend(Protocol):
     def hello(self) -> Gpu | Failed:
         """Which GPU it works on."""
 
-    def run(self, job: Run) -> Ran | Failed:
+    def run(self, job: Run, tell: Tell) -> Ran | Failed:
         """Launch and return the outputs."""
 
-    def time(self, job: Time) -> Timed | Failed:
+    def time(self, job: Time, tell: Tell) -> Timed | Failed:
         """Launch many times and return the samples."""
 
-    def time_matmul(self, job: TimeMatmul) -> Timed | Failed:
-        """Let the vendor's library multiply many times and return the samples."""
+    def time_library(self, job: TimeLibrary, tell: Tell) -> Timed | Failed:
+        """Let the vendor's library do it many times and return the samples."""
 
 
 def serve(backend: Backend) -> None:
@@ -50,26 +56,35 @@ def serve(backend: Backend) -> None:
     Thread(target=_read, args=(source, requests), daemon=True).start()
     while True:
         number, request = requests.get()
-        reply = _answer(backend, request)
+        say = partial(_say, sink, number)
+        reply = _answer(backend, request, partial(_say_waiting, say))
         try:
-            data = pickle.dumps((number, reply), pickle.HIGHEST_PROTOCOL)
-        except Exception as error:  # whole or not at all: half an answer would spoil the next
-            data = pickle.dumps((number, _failed(error)), pickle.HIGHEST_PROTOCOL)
-        sink.write(data)
-        sink.flush()
+            say(reply)
+        except Exception as error:
+            say(_failed(error))
 
 
-def _answer(backend: Backend, request: Request) -> Reply:
+def _say_waiting(say: Callable[[Waiting], None], before: int) -> None:
+    say(Waiting(before))
+
+
+def _say(sink: BinaryIO, number: int, reply: Reply | Waiting) -> None:
+    data = pickle.dumps((number, reply), pickle.HIGHEST_PROTOCOL)
+    sink.write(data)  # whole or not at all: half an answer would spoil the next
+    sink.flush()
+
+
+def _answer(backend: Backend, request: Request, tell: Tell) -> Reply:
     try:
         match request:
             case Hello():
                 return backend.hello()
             case Run():
-                return backend.run(request)
+                return backend.run(request, tell)
             case Time():
-                return backend.time(request)
-            case TimeMatmul():
-                return backend.time_matmul(request)
+                return backend.time(request, tell)
+            case TimeLibrary():
+                return backend.time_library(request, tell)
     except Exception as error:  # whatever it is, the notebook tells it; a worker has no screen
         return _failed(error)
 

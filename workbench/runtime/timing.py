@@ -14,7 +14,8 @@ class Timing:
     """Seconds that one run of a program takes on a device.
 
     `kind` is "measured" (just now, on `device`) or "recorded" (earlier, on the `date` given).
-    `steady` says whether the samples came close enough together before the cap.
+    `steady` says whether the samples came close enough together before the cap; `notes` are
+    sentences about what may have disturbed them: a card that slowed itself, or that others used.
 
     >>> made = {"device": "a GPU", "how": "events", "clocks": "", "date": "2026-11-23"}
     >>> timing = wb.runtime.Timing(samples=(1e-6, 3e-6, 2e-6), **made)
@@ -29,6 +30,7 @@ class Timing:
     date: str
     kind: Literal["measured", "recorded"] = "measured"
     steady: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def median(self) -> float:
@@ -51,13 +53,25 @@ class Timing:
         low, _, high = quantiles(self.samples, n=4, method="inclusive")
         return low, high
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why to compare its seconds with care, a sentence each; () where nothing is against it.
+
+        >>> made = {"device": "a GPU", "how": "events", "clocks": "", "date": "2026-11-23"}
+        >>> wb.runtime.Timing(samples=(1e-6, 9e-6), steady=False, **made).doubts
+        ('The samples on a GPU did not settle: compare with care.',)
+        """
+        if self.steady:
+            return self.notes
+        return (f"The samples on {self.device} did not settle: compare with care.", *self.notes)
+
     def __str__(self) -> str:
         low, high = (_microseconds(value) for value in self.spread)
-        unsteady = "" if self.steady else "\nthe samples did not settle: compare with care"
+        notes = "".join(f"\n{note}" for note in self.doubts)
         return (
             f"{_microseconds(self.median)} µs {self.kind} on {self.device}, {self.date}\n"
             f"median of {len(self.samples)} samples, half of them in {low} … {high} µs\n"
-            f"{self.how}; {self.clocks}{unsteady}"
+            f"{self.how}; {self.clocks}{notes}"
         )
 
     __repr__ = __str__

@@ -2,60 +2,123 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.runtime import recorded
 from workbench.runtime.devices import device
 from workbench.runtime.errors import DeviceError
-from workbench.runtime.job import Timed, TimeMatmul
-from workbench.runtime.launching import ask
+from workbench.runtime.job import TimeLibrary
+from workbench.runtime.launching import ask, measured
 from workbench.runtime.timing import Timing
 
 if TYPE_CHECKING:
     import numpy as np
 
-SECONDS = 20.0
+SECONDS = 60.0  # PyTorch is loaded first, from a slow disk
 
 
-def time_matmul(a: np.ndarray, b: np.ndarray) -> Timing:
-    """How long cuBLAS needs for `a @ b` in float32 (no TF32, which rounds the inputs to 10 bits).
+@dataclass(frozen=True)
+class Library:
+    """A job as the vendor's library does it: which one, under which key its times are recorded.
 
-    Without a GPU, the time recorded for these shapes; DeviceError where there is none, or where
-    the GPU fails.
+    `on` names the arrays, and `sizes` the sizes at which times were recorded.
     """
-    report = device()
-    if not report.is_gpu:
-        known = recorded.vendor_times(recorded.vendor_key("matmul", a.shape, b.shape))
+
+    name: str
+    on: str
+    key: str
+    job: Callable[[], TimeLibrary]
+    sizes: str
+
+    def time(self, flush: bool = False, waits: Callable[[int], None] | None = None) -> Timing:
+        """How long the library needs, on this machine's GPU or, without one, as recorded.
+
+        `flush` and `waits` are as in `Built.time`. DeviceError where nothing is recorded, where the
+        GPU fails, or where the library is not installed.
+        """
+        report = device()
+        if report.is_gpu:
+            job = replace(self.job(), flush=flush)
+            return measured(ask(self.name, report.which, job, SECONDS, waits), report)
+        known = recorded.vendor_times(self.key)
         if known:
             return known[0]
         raise DeviceError(
-            f"Can't time cuBLAS on {a.shape} by {b.shape}: there is no GPU, and none is recorded",
+            f"Can't time {self.name} on {self.on}: there is no GPU, and none is recorded",
             detail=report.why,
-            hint="take the lesson's sizes, 1024 by 1024, or use a machine with an NVIDIA GPU.",
+            hint=f"take the lesson's sizes, {self.sizes}, or use a machine with an NVIDIA GPU.",
         )
-    reply = ask("cuBLAS", report.which, TimeMatmul((a, b)), SECONDS)
-    assert isinstance(reply, Timed)
-    return Timing(
-        samples=reply.samples,
-        device=report.which,
-        how=reply.how,
-        clocks=reply.clocks,
-        date=date.today().isoformat(),
-        steady=reply.steady,
+
+
+def add(a: np.ndarray, b: np.ndarray) -> Library:
+    """cuBLAS's sum of two vectors in float32."""
+    return Library(
+        "cuBLAS",
+        f"vectors of {a.size}",
+        recorded.vendor_key("add", a.shape, b.shape),
+        lambda: TimeLibrary("add", (a, b)),
+        "1024 numbers",
     )
+
+
+def matmul(a: np.ndarray, b: np.ndarray) -> Library:
+    """cuBLAS's `a @ b` in float32 (no TF32, which rounds the inputs to 10 bits)."""
+    return Library(
+        "cuBLAS",
+        f"{a.shape} by {b.shape}",
+        recorded.vendor_key("matmul", a.shape, b.shape),
+        lambda: TimeLibrary("multiply", (a, b)),
+        "1024 by 1024",
+    )
+
+
+def convolution(a: np.ndarray, w: np.ndarray) -> Library:
+    """cuDNN's convolution of `a` (HWCN) with the taps `w` (HWCF), in float32 (no TF32).
+
+    It works in its own layout, NCHW.
+    """
+
+    def job() -> TimeLibrary:
+        image, taps = (array.transpose(3, 2, 0, 1).copy() for array in (a, w))
+        return TimeLibrary("convolve", (image, taps), padding=1)
+
+    return Library(
+        "cuDNN",
+        f"{a.shape} with {w.shape}",
+        recorded.vendor_key("conv2d", a.shape, w.shape),
+        job,
+        "14 x 14 pixels, 256 channels, 256 pictures, 512 filters",
+    )
+
+
+def window_sums(a: np.ndarray, height: int, width: int) -> Library:
+    """cuDNN's sums of the windows of `height` x `width` cells of a picture, in float32.
+
+    A vector is a picture of one row.
+    """
+
+    def job() -> TimeLibrary:
+        import numpy as np
+
+        image = a.reshape(1, 1, *(1, *a.shape)[-2:])
+        return TimeLibrary("convolve", (image, np.ones((1, 1, height, width), "float32")))
+
+    return Library(
+        "cuDNN",
+        f"windows of {height} x {width} in {a.shape}",
+        recorded.vendor_key("window_sums", a.shape, (height, width)),
+        job,
+        "1024 windows of 3 numbers, or 1024 x 1024 windows of 3 x 3",
+    )
+
+
+def time_matmul(a: np.ndarray, b: np.ndarray) -> Timing:
+    """How long cuBLAS needs for `a @ b` in float32, see `matmul` and `Library.time`."""
+    return matmul(a, b).time()
 
 
 def time_convolution(a: np.ndarray, w: np.ndarray) -> Timing:
-    """How long cuDNN took for `a` (HWCN) with the taps `w` (HWCF), in float32 (no TF32).
-
-    It is recorded only: CuPy has no cuDNN. DeviceError where there is none for these shapes.
-    """
-    known = recorded.vendor_times(recorded.vendor_key("conv2d", a.shape, w.shape))
-    if known:
-        return known[0]
-    raise DeviceError(
-        f"Can't time cuDNN on {a.shape} with {w.shape}: none is recorded",
-        detail="CuPy, with which times are taken here, has no cuDNN",
-        hint="take the lesson's sizes, 14 x 14 pixels, 256 channels, 256 pictures, 512 filters.",
-    )
+    """How long cuDNN needs for `a` (HWCN) with `w` (HWCF), see `convolution`."""
+    return convolution(a, w).time()

@@ -22,7 +22,7 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import IO
 
-from workbench.runtime.job import Failed, Reply, Request
+from workbench.runtime.job import Failed, Reply, Request, Waiting
 
 IDLE_SECONDS = 60.0
 # -P: a learner's own queue.py beside the notebook is none of its modules
@@ -60,12 +60,19 @@ class WorkerTimeout(Exception):
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """A request on its way; the reply to it names its `number`."""
+    """A request on its way; the reply to it names its `number`.
+
+    `news` has how many workers the GPU has before, as that changes, and None at the end.
+    """
 
     number: int
     data: bytes
     seconds: float
     answer: Future[Reply] = field(default_factory=Future)
+    news: queue.SimpleQueue[int | None] = field(default_factory=queue.SimpleQueue)
+
+    def __post_init__(self) -> None:
+        self.answer.add_done_callback(lambda _: self.news.put(None))
 
 
 class Worker:
@@ -106,13 +113,16 @@ class Worker:
         gone = process is None or self._ending or process.poll() is not None
         return None if process is None or gone else process.pid
 
-    def ask(self, request: Request, seconds: float) -> Reply:
+    def ask(
+        self, request: Request, seconds: float, tell: Callable[[int], None] = lambda before: None
+    ) -> Reply:
         """The answer to `request`; waits first until those who asked before have theirs.
 
-        Raises WorkerDied when the worker ends instead, WorkerTimeout when the answer takes more
-        than `seconds` from when its turn came. After these, and when the caller is interrupted in
-        its turn, the process is ended, and the next call has a new one. What pickle cannot take
-        raises its error, and nothing is sent.
+        Where other workers have the GPU, `tell` gets how many are before, whenever that changes,
+        and 0 when the turn has come. Raises WorkerDied when the worker ends instead, WorkerTimeout
+        when the answer takes more than `seconds` from when its turn came. After these, and when the
+        caller is interrupted in its turn, or `tell` raises, the process is ended, and the next call
+        has a new one. What pickle cannot take raises its error, and nothing is sent.
         """
         number = next(self._numbers)
         data = pickle.dumps((number, request), pickle.HIGHEST_PROTOCOL)
@@ -121,6 +131,8 @@ class Worker:
             Thread(target=self._own, name="GPU worker's owner", daemon=True).start()
         try:
             self._events.put(partial(self._enter, call))
+            while (before := call.news.get()) is not None:
+                tell(before)
             return call.answer.result()
         except BaseException:
             if not call.answer.cancel():
@@ -173,9 +185,13 @@ class Worker:
             self._call = None
             self._kill()
 
-    def _answered(self, number: int, reply: Reply) -> None:
+    def _answered(self, number: int, reply: Reply | Waiting) -> None:
         if self._call is None or self._call.number != number:
             return  # who asked has left
+        if isinstance(reply, Waiting):
+            self._deadline = inf if reply.before else monotonic() + self._call.seconds
+            self._call.news.put(reply.before)
+            return
         self._finish(reply, end=isinstance(reply, Failed) and reply.fatal)
 
     def _late(self) -> None:

@@ -40,6 +40,7 @@ from workbench.script.grammar import (
 from workbench.script.lets import in_turn, is_idle, read_let, write_as
 from workbench.script.memory import range_between, read_index
 from workbench.script.reader import ParseError, Reader
+from workbench.script.warp_calls import read_warp_call
 from workbench.script.writer import Writer, data, string
 
 # The functions of T that make one loop, and the kind of loop that each makes.
@@ -371,6 +372,9 @@ def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
     if read_let(r, tree):
         return r.take_bound()
     _refuse_misplaced(r, tree)
+    warp_call = read_warp_call(r, tree)
+    if warp_call is not None:
+        return [warp_call]
     if is_idle(r, tree):
         return []
     if isinstance(tree, ast.AnnAssign) and tree.value is None:

@@ -460,7 +460,14 @@ def _read_lying(r: Reader, said: str, given: dict[str, ast.expr]) -> int:
 
 
 def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:
-    """As `declared`, of what a caller brings, or of a tensor intrinsic's tile: a whole array."""
+    """As `declared`, of what a caller brings, or of a tensor intrinsic's tile: a whole array.
+
+    Names for the strides of a tile stand for what they are where it lies.
+    """
+    steps = getattr(given.get("strides"), "elts", [])
+    if any(_is_open(r, step) or _is_named(step) for step in steps):
+        r.row_strides[name] = steps[0]
+        given = {key: value for key, value in given.items() if key != "strides"}
     buffer = declared(r, given, name, tree)
     if buffer.strides and any(
         stride != prod(buffer.shape[axis + 1 :])
@@ -470,6 +477,11 @@ def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: as
         hint = "leave strides out: arguments are whole arrays, one row after the other"
         raise r.error(given["strides"], f"Can't set `strides` of argument `{name}`", hint=hint)
     return replace(buffer, strides=())
+
+
+def _is_named(tree: ast.expr) -> bool:
+    """Whether this is a name as TVM prints it, ``"s1"``."""
+    return isinstance(tree, ast.Constant) and isinstance(tree.value, str)
 
 
 def _is_open(r: Reader, tree: ast.expr) -> bool:

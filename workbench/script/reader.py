@@ -124,6 +124,7 @@ class Reader:
     block: int = 0  # the number of the block that is being read
     symbols: Mapping[str, Expr] = field(default_factory=dict)  # what shapes are told by
     lets: int = 0  # names for values so far
+    row_strides: dict[str, ast.expr] = field(default_factory=dict)  # of a tile, its first, a name
     bound: list[Stmt] | None = None  # see `lets.remember_names`: those of the statement being read
     _opened: int = 0  # loops and blocks so far
 

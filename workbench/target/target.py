@@ -29,7 +29,7 @@ class Target:
     max_shuffle_bytes: int  # the widest value that threads of a warp read from each other; or 0
     max_dynamic_shared_bytes: int | None = None  # a block's, where the launch asks for it
     async_copy_bytes: tuple[int, ...] | None = None  # of a thread, from global to shared memory
-    wmma: bool = False  # whether a warp multiplies tiles of 16 x 16 halves, on Tensor Cores
+    wmma: bool | None = None  # whether a warp multiplies tiles of 16 x 16 halves, on Tensor Cores
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None

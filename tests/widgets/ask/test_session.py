@@ -40,7 +40,7 @@ class Later:
 
     def do(self) -> None:
         job = self.waiting.pop()
-        job.done(job.work(self.runner, job.tell))
+        job.done(job.work(self.runner, job.tell, job.waits))
 
 
 def session(**options: Any) -> Session:
@@ -144,6 +144,10 @@ def test_a_run_tells_how_far_it_is_and_what_came_out():
     here.ask({"do": "run"})
     assert here.state["status"] == {"kind": "running", "text": "Running step 3 …"}
     (job,) = here._jobs.waiting
+    job.waits(2)
+    assert here.state["status"]["text"] == (
+        "Running step 3: waiting for the GPU: 2 notebooks before you"
+    )
     job.tell(1, 2)
     told = {"kind": "running", "text": "Running step 3: 1 of 2 blocks", "done": 1, "of": 2}
     assert here.state["status"] == told
@@ -206,27 +210,28 @@ def job(work: Any, log: list[Any]) -> Job:
     def tell(done: int, of: int) -> None:
         log.append((done, of))
 
-    return Job(work, tell, log.append, lambda error: log.append(str(error)))
+    return Job(work, tell, log.append, log.append, lambda error: log.append(str(error)))
 
 
 def test_a_thread_tells_how_far_it_is_and_what_came_out():
     log: list[Any] = []
     jobs = Jobs(Runner(), lambda: log.append("changed"))
 
-    def work(runner: Runner, progress: Any) -> dict[str, Any]:
+    def work(runner: Runner, progress: Any, waits: Any) -> dict[str, Any]:
+        waits(2)
         progress(1, 2)
         return {"text": "done"}
 
     jobs.begin(job(work, log))
     jobs.wait()
-    assert log == [(1, 2), "changed", {"text": "done"}, "changed"]
+    assert log == [2, "changed", (1, 2), "changed", {"text": "done"}, "changed"]
 
 
 def test_one_thread_at_a_time_and_a_fault_is_told():
     log: list[Any] = []
     jobs = Jobs(Runner(), lambda: None)
 
-    def work(runner: Runner, progress: Any) -> dict[str, Any]:
+    def work(runner: Runner, progress: Any, waits: Any) -> dict[str, Any]:
         runner.stop.wait(10)
         progress(1, 2)  # after stop it says nothing
         raise ValueError("broken")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 import workbench as wb
 from tests.widgets.programs import ADD, apply, bind_both, parse, send
-from workbench import runtime, te
+from workbench import runtime
 from workbench.runtime import DeviceError, DeviceReport, Timing, built, launching, recorded, vendor
+from workbench.runtime.device_queue import alone_on
 from workbench.runtime.job import Gpu
 from workbench.runtime.worker import Worker
 from workbench.schedule import Schedule
@@ -27,7 +32,18 @@ NO_GPU = DeviceReport("emulator", "no NVIDIA driver is installed here", "a GPU",
 GPU = Gpu("Fake GPU", "sm_75", 1, 1, "CUDA 12.8", "0.0")
 H200 = "NVIDIA H200"
 
-MATMUL = times.MATMUL.format(m=8, n=16, k=4, name='"C"')
+MATMUL = """
+@T.prim_func
+def main(
+    A: T.Buffer((8, 4), "float32"), B: T.Buffer((4, 16), "float32"), C: T.Buffer((8, 16), "float32")
+):
+    for i, j, k in T.grid(8, 16, 4):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
 
 
 @pytest.fixture
@@ -110,6 +126,54 @@ def test_a_lab_and_a_cell_use_the_gpu_at_once():
         assert result["ok"] is True and "measured on Fake GPU" in result["times"]
 
 
+@pytest.fixture
+def taken(fake_gpu: None, tmp_path: Path, monkeypatch) -> Iterator[ExitStack]:
+    """A GPU that another notebook has until this is closed."""
+    monkeypatch.setenv("FAKE_CARD", "card")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with ExitStack() as held:
+        held.enter_context(alone_on("card", lambda before: None))
+        yield held
+
+
+def waits(lab: Lab) -> None:
+    """Run it, until it says that it waits."""
+    said = "Running step 3: waiting for the GPU: 1 notebook before you"
+    send(lab, do="run")
+    while lab.session.state["status"]["text"] != said:
+        time.sleep(0.01)
+
+
+def test_a_lab_says_that_others_have_the_gpu_and_goes_on_after_them(taken: ExitStack):
+    lab = double_lab()
+    waits(lab)
+    taken.close()
+    lab.jobs.wait()
+    result = lab.session.page["run"]
+    assert result["ok"] is True and "measured on Fake GPU" in result["times"]
+
+
+def test_a_lab_that_waits_for_the_gpu_can_be_stopped(taken: ExitStack):
+    lab = double_lab()
+    waits(lab)
+    send(lab, do="stop")
+    lab.jobs.wait()
+    result = lab.session.page["run"]
+    assert result["ok"] is True and result["notes"] == ["It was not timed to the end: stopped."]
+    taken.close()
+    assert lab.run()["ok"] is True
+
+
+def test_a_cell_says_it_once_for_each_place(taken: ExitStack, capsys):
+    func = double_lab().cursor.func
+    kernel, given = build(func), arrays(func, {})
+    kernel(*given)  # the worker is there now
+    Timer(0.3, taken.close).start()
+    kernel.time(*given)
+    assert capsys.readouterr().out == "waiting for the GPU: 1 notebook before you\n"
+
+
 @pytest.mark.usefixtures("fake_gpu")
 def test_a_wrong_result_is_not_timed():
     lab = wb.lab(Schedule(parse(ADD)))
@@ -181,17 +245,6 @@ def test_on_a_gpu_cublas_is_timed_on_the_same_matrices():
     kernel = build(sch.func)
     found = times.times(kernel, sch.history.root.func, arrays(sch.func, {}))
     assert "<td>cuBLAS, the vendor&#x27;s</td><td>5.000 µs</td>" in plain(found["table"])
-
-
-def test_a_matmul_is_known_however_it_is_written():
-    a, b = te.placeholder((8, 4), name="A"), te.placeholder((4, 16), name="B")
-    k = te.reduce_axis((0, 4), name="k")
-    c = te.compute((8, 16), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="product")
-    assert times.is_matmul(te.create_prim_func([a, b, c]))
-    assert times.is_matmul(parse(MATMUL))
-    transposed = MATMUL.replace("A[vi, vk]", "A[vi, 3 - vk]")
-    assert not times.is_matmul(parse(transposed))
-    assert not times.is_matmul(parse(ADD))
 
 
 def test_two_nodes_are_timed_by_turns_on_a_gpu(fake_gpu: None, monkeypatch):

@@ -29,9 +29,9 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     WaitGroup,
+    is_warp_call,
     walk,
 )
-from workbench.lower.warp_calls import is_warp_call
 
 
 class Stopped(Exception):
@@ -41,9 +41,11 @@ class Stopped(Exception):
 class Machine:
     """Runs the chunk of blocks that comes as `number` in a launch, in lockstep."""
 
-    def __init__(self, launch: Launch, chunk: Chunk, number: int) -> None:
+    def __init__(
+        self, launch: Launch, chunk: Chunk, number: int, lanes: type[Lanes] = Lanes
+    ) -> None:
         self.launch, self.plan = launch, launch.plan
-        self.lanes = Lanes(launch, chunk, number)
+        self.lanes = lanes(launch, chunk, number)
 
     def run(self, stmt: Stmt, mask: Mask | None = None) -> None:
         """Run `stmt` in the lanes of `mask`; None means all."""

@@ -45,11 +45,11 @@ from workbench.ir import (
     Var,
     always_has_value,
     free_vars,
+    is_warp_call,
     stores,
     walk,
 )
 from workbench.ir.places import inner
-from workbench.lower.warp_calls import is_warp_call
 
 Box: TypeAlias = tuple[int, int, int]
 
@@ -127,8 +127,8 @@ class Plan:
         self.access = {site: self._describe(site) for site in sites}
         calls = (node for node in walk(kernel.body) if is_warp_call(node))
         self.by_warps = {s for call in calls for s in walk(call) if isinstance(s, Stmt)}
-        most = max(map(self._loop_lanes, self.around), default=1)
-        self.lanes_per_block = self.threads * max(1, most)  # a loop may run no times
+        most = max(map(self._lanes_of, self.around), default=1)
+        self.lanes_per_block = max(self.threads, most)  # a loop may run no times
         self.uniform = not self._blocks_part_ways()
         self.own_bytes = sum(self._own_bytes(b) for b in kernel.allocs)
 
@@ -177,9 +177,10 @@ class Plan:
         self.around[stmt] = around
         return max([len(around), *(self._place_loops(part, around) for part in inner(stmt))])
 
-    def _loop_lanes(self, stmt: Stmt) -> int:
+    def _lanes_of(self, stmt: Stmt) -> int:
         width = vector_width(stmt) if isinstance(stmt, BufferStore) else 1
-        return width * prod(d.size for d in self.around[stmt])
+        doers = self.threads // self.kernel.block[0] if stmt in self.by_warps else self.threads
+        return doers * width * prod(d.size for d in self.around[stmt])
 
     def _describe(self, site: Site) -> Access:
         index = site.indices[0]
@@ -236,16 +237,23 @@ def _ranges(kernel: Kernel, sizes: dict[str, int]) -> dict[Var, tuple[int, int]]
 
 
 def _choose_loops(kernel: Kernel, threads: int, room: int) -> list[For]:
-    """The loops that are lanes: outer ones stay serial until one block has room."""
+    """The loops that are lanes: where one block has no room, outer ones of a nest stay serial."""
     chosen = independent_loops(kernel)
-    while chosen and threads * _most_lanes(kernel.body, chosen) > room:
-        chosen.pop(0)
+    while chosen:
+        lanes, outermost = _widest(kernel, kernel.body, chosen)
+        if outermost is None or threads * lanes <= room:
+            break
+        chosen.remove(outermost)
     return chosen
 
 
-def _most_lanes(stmt: Stmt, loops: list[For]) -> int:
-    below = max((_most_lanes(part, loops) for part in inner(stmt)), default=1)
-    return below * (count_turns(stmt) if isinstance(stmt, For) and stmt in loops else 1)
+def _widest(kernel: Kernel, stmt: Stmt, loops: list[For]) -> tuple[float, For | None]:
+    """The lanes of a thread in the nest below `stmt` that has the most, and its first loop."""
+    found = (_widest(kernel, part, loops) for part in inner(stmt))
+    lanes, first = max(found, key=lambda one: one[0], default=(1.0, None))
+    if isinstance(stmt, For) and stmt in loops:
+        lanes, first = lanes * count_turns(stmt), stmt
+    return (lanes / kernel.block[0] if is_warp_call(stmt) else lanes), first
 
 
 # --- chunks ---------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.diag import Refusal
 from workbench.emulate.expressions import Mask as Running
 from workbench.emulate.kernels import report
 from workbench.emulate.kernels.launch import Launch
@@ -89,14 +88,16 @@ class Races:
             raise self._tell_race(race, buffer) from None
         return [overlap for overlap in (between, within) if overlap is not None]
 
-    def _tell_race(self, race: Race, buffer: Buffer) -> Refusal:
+    def _tell_race(self, race: Race, buffer: Buffer) -> report.Met:
         if not self.plan.stands_for_all(buffer):
             race.cell //= self.storage[buffer].owners
-        (first, _), (second, _) = race.first, race.second
+        (first, one), (second, other) = race.first, race.second
         who, threads = self.launch.who, self.plan.threads
-        block = who.block(int(self.chunk.numbers[first // threads]))
-        names = who.thread(first % threads), who.thread(second % threads)
-        return report.race_in_block(race, block, *names)
+        number = int(self.chunk.numbers[first // threads])
+        met = first % threads, second % threads
+        refusal = report.race_in_block(race, who.block(number), *map(who.thread, met))
+        refusal.meeting = report.Meeting(number, met, (one, other), race.cell)
+        return refusal
 
     # --- several writers of one cell -------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -164,7 +165,23 @@ def torn_barrier(at: Node, block: str, inside: str, outside: str) -> Refusal:
     )
 
 
-def race_in_block(race: Race, block: str, *who: str) -> Refusal:
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Where two threads of a block, by their numbers, met: at which sites, on which cell."""
+
+    block: int
+    threads: tuple[int, int]
+    sites: tuple[Site, Site]
+    cell: int
+
+
+class Met(Refusal):
+    """A race of two threads of a block; `meeting` is set by who raises it."""
+
+    meeting: Meeting
+
+
+def race_in_block(race: Race, block: str, *who: str) -> Met:
     """Two threads of one block touch a cell with no barrier between."""
     sites = _sites_of(race)
     acts = [f"{_act(site)}s" for site in (race.first[1], race.second[1])]
@@ -174,7 +191,7 @@ def race_in_block(race: Race, block: str, *who: str) -> Refusal:
     if isinstance(first := sites[0], BufferStore) and first.is_async and "reads" in acts:
         met = "a thread reads what another one copied, no barrier behind the wait of that one"
     alone = "two threads do the same work: let each write cells of its own."
-    return Refusal(
+    return Met(
         f"Race on {name}: {met}",
         *sites,
         detail=f"in {block}, {who[0]} {acts[0]} {name} and {who[1]} {acts[1]} it",

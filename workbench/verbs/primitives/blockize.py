@@ -7,7 +7,7 @@ from dataclasses import replace
 from workbench import arith
 from workbench.access.counters import variables
 from workbench.access.units import summed_sizes
-from workbench.arith import Bounds
+from workbench.arith import Bounds, SizedEnds
 from workbench.ir import (
     TRUE,
     Block,
@@ -167,7 +167,7 @@ def _outer_block(
     """The block of one turn, which runs `loops` around the small block."""
     iterators = tuple(iter_var(outer[p.var], p.count, p.iterator.kind) for p in parts)
     block = small.block
-    inner = domain(block)
+    inner = _values_taken(small, arith.loop_bounds(loops, dom))
     dom = {**dom, **{outer[p.var]: arith.up_to(p.count, p.var.type) for p in parts}}
     init = None
     if block.init is not None:
@@ -181,6 +181,16 @@ def _outer_block(
         for regions in (block.reads, block.writes)
     )
     return Block(f"{block.name}_o", iterators, reads, writes, nest(loops, small), init)
+
+
+def _values_taken(small: BlockRealize, turn: Bounds) -> Bounds:
+    """The lowest and highest value that each iterator of the small block takes within a turn."""
+    ends = dict(domain(small.block))
+    for var, value in small.bindings.items():
+        taken = arith.bounds(value, turn)
+        if taken is not None and not isinstance(ends[var], SizedEnds):
+            ends[var] = (max(ends[var][0], taken[0]), min(ends[var][1], taken[1]))
+    return ends
 
 
 def _init(small: BlockRealize, loops: list[For]) -> Stmt:

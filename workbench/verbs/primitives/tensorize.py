@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from workbench.arith import Bounds
 from workbench.diag import Fail
 from workbench.intrin import NOTE, Mismatch, TensorIntrin, match, names, tile_of
 from workbench.ir import Block, Const, For, PrimFunc, Stmt
@@ -91,15 +92,31 @@ def tensorize(
     assert intrin is not None
     where, block = _as_block(func, block_or_loop, preserve_unit_iters)
     site = Site(where, block, plain.task)
+    dom = {**site.bounds, **domain(block)}
     try:
-        match(intrin, block, {**site.bounds, **domain(block)})
+        match(intrin, block, dom)
     except Mismatch as found:
+        fits = next(_that_fit(block, dom), None)
         raise plain.refuse(
-            f"it is no {tensor_intrin}: {found.why}", hint=found.hint, detail=found.detail
+            f"it is no {tensor_intrin}: {found.why}",
+            hint=f'take "{fits}", which is what it does' if fits else found.hint,
+            detail=found.detail,
         ) from None
     notes = tuple(pair for pair in block.annotations if pair[0] != NOTE)
     noted = replace(block, annotations=(*notes, (NOTE, tensor_intrin)))
     return Edit(with_block(where, noted))
+
+
+def _that_fit(block: Block, dom: Bounds) -> Iterator[str]:
+    """The names of the intrinsics whose description is what `block` does."""
+    for name in names():
+        intrin = TensorIntrin.get(name)
+        assert intrin is not None
+        try:
+            match(intrin, block, dom)
+        except Mismatch:
+            continue
+        yield name
 
 
 def _as_block(

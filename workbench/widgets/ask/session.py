@@ -11,19 +11,23 @@ from time import perf_counter
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.ir import PrimFunc
+from workbench.runtime.launching import waiting
 from workbench.schedule import Schedule
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
 from workbench.widgets.ask.setup import Options, desk_of, setup_of
 from workbench.widgets.keep.keeping import Keeping
 from workbench.widgets.page.compare import compare_trait, comparison, functions, title
+from workbench.widgets.page.cost_bar import modelled_of, shows_time
 from workbench.widgets.page.costs import count
 from workbench.widgets.page.history import said, tree
-from workbench.widgets.page.page import page, page_trait, ran
+from workbench.widgets.page.page import node_bar, page, page_trait, ran
 from workbench.widgets.page.pictures import shown_alone
 from workbench.widgets.page.question import decided
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
+from workbench.widgets.page.why_slow import why_of
 from workbench.widgets.run.jobs import Job, Jobs
 from workbench.widgets.run.runner import TARGETS, Progress, Runner
 
@@ -205,6 +209,8 @@ class Session:
             "apply": lambda: self.apply(message),
             "write": lambda: self.write(message),
             "count": self.count,
+            "model": self.model,
+            "why": self.why,
             "answer": lambda: self.answer(part(message, "name", str), part(message, "choice", int)),
             "run": lambda: self.run(part({"on": "gpu", **message}, "on", str)),
             "time": self.time,
@@ -241,14 +247,31 @@ class Session:
 
     def count(self) -> None:
         """Count what the strip shows: of the program that is shown, and of what it is beside."""
+        self._work_out("costs", lambda func: count(func, self.desk.counted))
+
+    def model(self) -> None:
+        """Work out the modelled time of both."""
+        self._work_out("time", modelled_of)
+
+    def _work_out(self, what: str, make: Callable[[PrimFunc], object]) -> None:
+        """Have what is shown of a program and the one before made, and note where it takes long."""
         node, against = self.history[self.at], self.state["against"]
         before = functions(self.history[against], node)[0] if against >= 0 else node.before
         begun = perf_counter()
         for func in (before, node.func):
             if func is not None and not self.desk.hides("counts", before, node.func):
                 with suppress(Fail):  # the strip tells why
-                    count(func, self.desk.costs)
-        self.desk.slow |= perf_counter() - begun > SLOW
+                    make(func)
+        if perf_counter() - begun > SLOW:
+            self.desk.slow.add(what)
+        self._show()
+
+    def why(self) -> None:
+        """Look for what the program that is shown loses its modelled time to."""
+        func = self.history[self.at].func
+        if shows_time(self.desk, func):
+            with suppress(Fail):
+                why_of(func)
         self._show()
 
     def answer(self, name: str, choice: int) -> None:
@@ -284,13 +307,14 @@ class Session:
             self.desk.results[node.id] = result
             page = self._page(node.id)
             shown = ran(node, self.desk, judged=not page["costs"]["waits"])
+            shown["bar"] = node_bar(node, self.desk)
             self._put(**{page_trait(str(node.id)): {**page, **shown}})
             self._say(f"{shown['run']['text']} {shown['run'].get('time', '')}".rstrip())
 
         self._begin(
             f"Running step {node.id}",
             "blocks",
-            lambda runner, progress: runner.run(node.func, start, progress, on),
+            lambda runner, progress, waits: runner.run(node.func, start, progress, on, waits),
             done,
         )
 
@@ -308,8 +332,8 @@ class Session:
         self._begin(
             f"Timing {a.id} and {b.id}",
             "rounds",
-            lambda runner, progress: runner.time_both(
-                *functions(a, b), (title(a), title(b)), progress
+            lambda runner, progress, waits: runner.time_both(
+                *functions(a, b), (title(a), title(b)), progress, waits
             ),
             done,
         )
@@ -318,13 +342,16 @@ class Session:
         self,
         what: str,
         unit: str,
-        work: Callable[[Runner, Progress], dict[str, Any]],
+        work: Callable[[Runner, Progress, Callable[[int], None]], dict[str, Any]],
         done: Callable[[dict[str, Any]], None],
     ) -> None:
         def tell(number: int, of: int) -> None:
             self._say(f"{what}: {number} of {of} {unit}", "running", done=number, of=of)
 
-        self._jobs.begin(Job(work, tell, done, self.failed))
+        def waits(before: int) -> None:
+            self._say(f"{what}: {waiting(before)}" if before else f"{what} …", "running")
+
+        self._jobs.begin(Job(work, tell, waits, done, self.failed))
         self._say(f"{what} …", "running")
 
     def stop(self) -> None:

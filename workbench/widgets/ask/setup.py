@@ -16,7 +16,7 @@ from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
 from workbench.ir import Block, For
 from workbench.verbs.primitive import REGISTRY
-from workbench.widgets.page.costs import COSTS, MOST, SLOW
+from workbench.widgets.page.costs import COSTS, MODEL, MOST, SLOW
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.offers import Given, asked
 from workbench.widgets.page.question import Question, Task, along, asks
@@ -111,10 +111,11 @@ def check_height(height: int | None) -> None:
 
 def check_costs(names: Sequence[str] | None) -> None:
     """Raise Fail for a cost that there is not, and for more than a strip has room for."""
-    known(names, (*COSTS, *SLOW), "cost")
-    if names is not None and len(names) > MOST:
+    known(names, (*COSTS, *SLOW, MODEL), "cost")
+    counted = [name for name in names or () if name != MODEL]
+    if len(counted) > MOST:
         raise Fail(
-            f"Can't open a lab with {len(names)} costs: its strip has room for {MOST}",
+            f"Can't open a lab with {len(counted)} costs: its strip has room for {MOST}",
             hint="leave some out: lesson.compare shows all of them",
         )
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
-from workbench import draw, insight, runtime
+from workbench import draw, insight
 from workbench.diag import Fail
 from workbench.history.history import HistoryNode
 from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
 from workbench.runtime.timing import in_digits
+from workbench.widgets.page.cost_bar import recorded_times, shown_bar
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import CPU, FIRST, build, memo
 from workbench.widgets.page.page import shown_costs, shown_picture, steps_to
@@ -43,6 +43,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
         "text": text,
         "table": draw.table_html(differences(a, b) if shown else _hidden(a, b)),
         "costs": shown_costs(desk, one, other),
+        "bar": shown_bar(desk, one, other),
         "times": _timing(one, other),
         "pictures": pictures,
         "open": desk.open,
@@ -111,10 +112,7 @@ def _hidden(a: HistoryNode, b: HistoryNode) -> Table:
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
     """Recorded times where both have one on a device; no ratio: they are of different runs."""
-    left, right = (
-        {t.device: t for t in memo(func, "recorded", partial(runtime.recorded.times, func))}
-        for func in (a, b)
-    )
+    left, right = ({timing.device: timing for timing in recorded_times(func)} for func in (a, b))
     return [
         (
             f"recorded time on {device}, {left[device].date}",

@@ -31,6 +31,7 @@ IDLE = "idle threads"
 TURNS = "turns a shared read"  # of the worst
 TOTALS = {"global sectors": "global", "turns of shared memory": "shared"}
 """Of reads and writes together, by the memory; beside them stands what a compiler makes of it."""
+MODEL = "modelled time"  # which no count is: cost_bar.py tells it
 SLOW = (IDLE, TURNS, *TOTALS)  # counted only where they are asked for: threads or lanes one by one
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4

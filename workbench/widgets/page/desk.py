@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.ir import PrimFunc
 from workbench.widgets.page import offers
+from workbench.widgets.page.costs import MODEL
 from workbench.widgets.page.lines import Lines
 from workbench.widgets.page.memo import memo
 from workbench.widgets.page.names import Keys, Names, names_of, places_of
@@ -20,7 +21,7 @@ class Desk:
 
     `given` is what the forms hold at first, by verb and argument; None: what is possible.
     `answers` are those of the history, `results` what runs came to, by the number of the node;
-    `slow` says that counting the costs of a program has taken long.
+    `slow` says what of a program has taken long: to count its "costs", to model its "time".
     """
 
     offered: Sequence[str] | None = None
@@ -30,7 +31,7 @@ class Desk:
     costs: Sequence[str] | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
-    slow: bool = False
+    slow: set[str] = field(default_factory=set)
     owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
     lines: Lines = field(default_factory=Lines)
@@ -44,6 +45,11 @@ class Desk:
         return memo(
             func, ("places", self.owner), lambda: places_of(func, self.keys, self.names(func))
         )
+
+    @property
+    def counted(self) -> Sequence[str] | None:
+        """Those of the costs that are counts; None: those that matter most."""
+        return None if self.costs is None else [name for name in self.costs if name != MODEL]
 
     @property
     def open(self) -> bool:

@@ -14,6 +14,7 @@ from workbench.ir import For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.widgets.page.at_place import offer_at
+from workbench.widgets.page.cost_bar import shown_bar
 from workbench.widgets.page.costs import hidden_strip, strip
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, is_built, memo
@@ -35,6 +36,7 @@ from workbench.widgets.page.question import (
 )
 from workbench.widgets.page.texts import lines_of, text_pane
 from workbench.widgets.page.view import View
+from workbench.widgets.page.why_slow import shown_why
 
 
 def page(
@@ -68,6 +70,8 @@ def page(
         offered = offer_at(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: offered}
     made["costs"] = shown_costs(desk, node.before, node.func)
+    made["bar"] = node_bar(node, desk)
+    made["why"] = shown_why(desk, node.func)
     wasted = notes(
         node.func, whole=not made["costs"]["waits"]
     )  # what takes kernels comes with them
@@ -106,8 +110,14 @@ def shown_picture(
 def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:
     """The strip of costs, unless the question is open and they would tell."""
     if desk.hides("counts", before, after):
-        return hidden_strip(desk.costs)
-    return strip(before, after, desk.costs, desk.slow)
+        return hidden_strip(desk.counted)
+    return strip(before, after, desk.counted, "costs" in desk.slow)
+
+
+def node_bar(node: HistoryNode, desk: Desk) -> dict[str, Any]:
+    """The bar of the modelled time on the page of `node`, with what was measured of it."""
+    measured = desk.results.get(node.id, {}).get("us")
+    return shown_bar(desk, node.before, node.func, measured)
 
 
 def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:

@@ -363,10 +363,7 @@ class _Kept(draw.Source):
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """With the registers that a compiler told in this session, for a GPU of the same kind."""
         built = build(func, draw.GPU)
-        told = built.registers
-        if any(told) and (built.device.gpu is None or built.device.gpu.arch != built.target.arch):
-            told = (None,) * len(told)
-        pairs = zip(built.kernels, told, strict=True)
+        pairs = zip(built.kernels, registers_of(func), strict=True)
         return [insight.occupancy(kernel, built.target, number) for kernel, number in pairs]
 
     def roofline(self, func: PrimFunc) -> Roofline:
@@ -374,3 +371,18 @@ class _Kept(draw.Source):
 
 
 _KEPT = _Kept()
+
+
+def registers_of(func: PrimFunc) -> Sequence[int | None]:
+    """Those of a thread in each kernel, where a compiler told them in this session for such a GPU.
+
+    Raises Fail where there is no valid kernel.
+    """
+    built = build(func, draw.GPU)
+    same = built.device.gpu is not None and built.device.gpu.arch == built.target.arch
+    return built.registers if same else (None,) * len(built.kernels)
+
+
+def roofline_of(func: PrimFunc) -> Roofline | None:
+    """The roofs that the program stands under; None where there is no valid kernel."""
+    return _KEPT.roofline(func)

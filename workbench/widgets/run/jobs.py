@@ -14,10 +14,14 @@ from workbench.widgets.run.runner import Progress, Runner
 
 @dataclass(frozen=True)
 class Job:
-    """What takes long: how it is done, how its session learns how far it is, and what came out."""
+    """What takes long: how it is done, how its session learns how far it is, and what came out.
 
-    work: Callable[[Runner, Progress], dict[str, Any]]
+    `waits` is told how many notebooks have the GPU before.
+    """
+
+    work: Callable[[Runner, Progress, Callable[[int], None]], dict[str, Any]]
     tell: Progress
+    waits: Callable[[int], None]
     done: Callable[[dict[str, Any]], None]
     failed: Callable[[Exception], None]
 
@@ -52,14 +56,15 @@ class Jobs:
             self._thread.join()
 
     def _do(self, job: Job) -> None:
-        def progress(done: int, of: int) -> None:
+        def said(tell: Callable[..., None], *numbers: int) -> None:
             with self.turn:
                 if not self.runner.stop.is_set():  # else it says that it stops
-                    job.tell(done, of)
+                    tell(*numbers)
                     self._changed()
 
         try:
-            end = partial(job.done, job.work(self.runner, progress))
+            came = job.work(self.runner, partial(said, job.tell), partial(said, job.waits))
+            end = partial(job.done, came)
         except Exception as error:
             end = partial(job.failed, error)
         with self.turn:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from threading import Event
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,9 +15,8 @@ from workbench.diag import Fail
 from workbench.emulate import Expected, Run, Wrong
 from workbench.insight import Table
 from workbench.ir import Buffer, PrimFunc, refuse_sizes
-from workbench.runtime import Built, DeviceReport
+from workbench.runtime import Built, DeviceReport, launching
 from workbench.runtime.arguments import written_params
-from workbench.runtime.devices import CPU_WORKER
 from workbench.widgets.page.compare import counted, measuring
 from workbench.widgets.page.memo import CPU, FIRST, build
 from workbench.widgets.page.texts import refusal
@@ -25,6 +24,7 @@ from workbench.widgets.run.inputs import arrays
 from workbench.widgets.run.times import SECONDS, time_both, times
 
 Progress = Callable[[int, int], None]
+Waits: TypeAlias = Callable[[int], None] | None
 # What a lab's programs can run on -> the target that they are built for.
 TARGETS = {"gpu": FIRST, "cpu": CPU}
 Array = np.ndarray[Any, Any]
@@ -47,38 +47,46 @@ class Runner:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     reference: Callable[..., object] | None = None
     stop: Event = field(default_factory=Event)
-    on_cpu: bool = False
+    unit: launching.Unit | None = None  # whose worker is asked; None: the emulator's run
 
     def halt(self) -> None:
-        """Let what is under way end soon: the emulator looks at `stop`, a CPU's worker does not."""
+        """Let what is under way end soon: the emulator looks at `stop`, a worker does not."""
         self.stop.set()
-        if self.on_cpu:
-            CPU_WORKER.stop()
+        if self.unit:
+            launching.worker(self.unit).stop()
 
     def run(
-        self, func: PrimFunc, start: PrimFunc, progress: Progress, on: str = "gpu"
+        self,
+        func: PrimFunc,
+        start: PrimFunc,
+        progress: Progress,
+        on: str = "gpu",
+        waits: Waits = None,
     ) -> dict[str, Any]:
-        """Run `func`, compare with the reference, and tell what came out as plain data."""
+        """Run `func`, compare with the reference, and tell what came out as plain data.
+
+        `waits` is told, as in a call of what is built, how many notebooks have the GPU before.
+        """
         try:
             refuse_sizes(func, "choose arrays for")
             built = build(func, TARGETS[on])
             _check_compiled(built)
-            self.on_cpu = built.target.is_cpu
+            self.unit = _unit(built)
             given = arrays(func, self.inputs)
             blocks = None if built.device.measures else insight.sampled(built.kernels)
             if blocks is not None and self.reference is None:
                 sampled = self._sample(built, start, given, blocks, progress)
                 if sampled is not None:
-                    return self._outcome(built, start, *sampled)
+                    return self._outcome(built, start, *sampled, waits)
             wanted = self.expected(start, given)
             if self.stop.is_set():
                 raise Stopped
-            ran = self._execute(built, given, blocks, progress)
-            return self._outcome(built, start, given, wanted, ran)
+            ran = self._execute(built, given, blocks, progress, waits)
+            return self._outcome(built, start, given, wanted, ran, waits)
         except Stopped:
             return {"ok": None, "brief": "stopped", "text": STOPPED}
         except Fail as fail:
-            if self.stop.is_set():  # which ends the worker that a run on the CPU waits for
+            if self.stop.is_set():  # which ends the worker that a run waits for
                 return {"ok": None, "brief": "stopped", "text": STOPPED}
             headline = f"✕ {fail.headline}"
             return {"ok": False, "brief": "✕ refused", "text": headline, "refusal": refusal(fail)}
@@ -96,7 +104,7 @@ class Runner:
         written = written_params(start)
         pairs = zip(start.params, given, strict=True)
         made = [array.copy() if param in written else array for param, array in pairs]
-        ran = self._execute(built, made, blocks, progress)
+        ran = self._execute(built, made, blocks, progress, None)
         wanted = emulate.evaluate_cells(start, given, ran.written if ran else none)
         return None if wanted is None else (made, Expected(wanted), ran)
 
@@ -109,11 +117,16 @@ class Runner:
         return Expected(wanted)
 
     def _execute(
-        self, built: Built, arrays: Arrays, blocks: list[int] | None, progress: Progress
+        self,
+        built: Built,
+        arrays: Arrays,
+        blocks: list[int] | None,
+        progress: Progress,
+        waits: Waits,
     ) -> Run | None:
         """Run on the arrays, of a large program some `blocks`; what the emulator tells."""
         if built.device.measures:
-            built(*arrays, seconds=SECONDS)
+            built(*arrays, seconds=SECONDS, waits=waits)
             return None
         run = emulate.run(
             built.kernels,
@@ -128,7 +141,13 @@ class Runner:
         return run
 
     def _outcome(
-        self, built: Built, start: PrimFunc, arrays: Arrays, expected: Expected, ran: Run | None
+        self,
+        built: Built,
+        start: PrimFunc,
+        arrays: Arrays,
+        expected: Expected,
+        ran: Run | None,
+        waits: Waits,
     ) -> dict[str, Any]:
         where, some = _where(built, ran)
         wrong = [
@@ -147,8 +166,10 @@ class Runner:
         if wrong:
             brief, outcome = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
-        untimed = {"table": "", "brief": "", "notes": [NOT_TIMED]}
-        timed = untimed if wrong else times(built, start, arrays)
+        untimed: dict[str, Any] = {"table": "", "brief": "", "notes": [NOT_TIMED], "us": None}
+        timed = untimed if wrong else times(built, start, arrays, waits)
+        if self.stop.is_set():  # which ends the worker, of which `times` tells
+            timed = {**untimed, "notes": [STOPPED_TIME]}
         notes = [] if some is None else [SAMPLED]
         notes += [warning.headline for warning in ran.warnings] if ran else []
         return {
@@ -157,13 +178,19 @@ class Runner:
             "text": f"{brief[0]} Run on {where}: {outcome}",
             "time": timed["brief"],
             "times": timed["table"],
+            "us": timed["us"],
             "notes": [*notes, *timed["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
             "device": device_text(built.device),
         }
 
     def time_both(
-        self, a: PrimFunc, b: PrimFunc, titles: Sequence[str], progress: Progress
+        self,
+        a: PrimFunc,
+        b: PrimFunc,
+        titles: Sequence[str],
+        progress: Progress,
+        waits: Waits = None,
     ) -> dict[str, Any]:
         """Time two programs by turns, on the GPU or the CPU, and tell the ratio as plain data."""
 
@@ -174,15 +201,21 @@ class Runner:
 
         try:
             target = measuring(a, b) or FIRST  # which then says what is missing
-            self.on_cpu = target == CPU
             pair = build(a, target), build(b, target)
-            return time_both(*pair, arrays(a, self.inputs), step, titles)
+            self.unit = _unit(pair[0])
+            return time_both(*pair, arrays(a, self.inputs), step, titles, waits)
         except Stopped:
             return {"text": NO_RATIO}
         except Fail as fail:
-            if self.stop.is_set():  # which ends the worker that a time on the CPU waits for
+            if self.stop.is_set():  # which ends the worker that a time waits for
                 return {"text": NO_RATIO}
             return {"text": fail.headline, "refusal": refusal(fail)}
+
+
+def _unit(built: Built) -> launching.Unit | None:
+    if not built.device.measures:
+        return None
+    return "CPU" if built.target.is_cpu else "GPU"
 
 
 def _check_compiled(built: Built) -> None:
@@ -204,6 +237,7 @@ def device_text(report: DeviceReport) -> str:
 
 NO_RATIO = "Stopped before every round was taken: there is no ratio."
 STOPPED = "Stopped: the run did not come to its end, so there is no result."
+STOPPED_TIME = "It was not timed to the end: stopped."
 NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from workbench import draw, insight, runtime, script
+from workbench import draw, insight, runtime
 from workbench.diag import Fail
 from workbench.insight import Table
-from workbench.ir import Block, PrimFunc, structural_equal, walk
-from workbench.runtime import Built, Timing, recorded, vendor
+from workbench.ir import PrimFunc
+from workbench.runtime import Built, Timing, recorded
 from workbench.runtime.timing import in_digits
-from workbench.script.writer import string
 from workbench.target import of_device
+from workbench.widgets.run.libraries import library
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 ROUNDS = 5  # of a comparison: each round times both programs, one after the other
@@ -32,44 +31,49 @@ COLUMNS = ("what", "time", "half of the samples", "of the roof", "how")
 Row = tuple[str, str, str, str, str]
 
 
-def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
+def times(
+    built: Built,
+    start: PrimFunc,
+    arrays: Arrays,
+    waits: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
     """How long `built` takes, beside the vendor's library and the roof, as plain data.
 
     On a GPU or a CPU it is measured now, beside what was recorded of GPUs. `table` is "" where no
     time is known:
     then `notes` says so; `brief` is the first time in a sentence. `start` is the program of the
     history's beginning, which says what job is done: the vendor's library stands there where it
-    does the same one.
+    does the same one. `waits` is as in `Built.time`; `us` is what was measured, on a GPU of the
+    kind that is modelled, else None.
     """
     known = list(recorded.times(built.func))
     notes: list[str] = []
     if built.device.measures:
         try:
-            known.insert(0, built.time(*arrays, seconds=SECONDS))
+            known.insert(0, built.time(*arrays, seconds=SECONDS, waits=waits))
         except Fail as fail:
             notes.append(fail.headline)
     if not known:
-        return {"table": "", "brief": "", "notes": notes or [no_time(built)]}
+        return {"table": "", "brief": "", "notes": notes or [no_time(built)], "us": None}
     rows = [_row("this program", timing, roof(built, timing.device)) for timing in known]
-    library, failed = _vendor(start, arrays, {timing.device for timing in known}, built)
-    rows += [_row("cuBLAS, the vendor's", timing, roof(built, timing.device)) for timing in library]
+    devices = {timing.device for timing in known}
+    name, beside, failed = _vendor(start, arrays, devices, built, waits)
+    rows += [_row(f"{name}, the vendor's", t, roof(built, t.device)) for t in beside]
     for device in dict.fromkeys(timing.device for timing in known):
         least = roof(built, device)
         if least is not None:
             how = "modelled from the data sheet: the work at its peak, each byte moved once"
             rows.append((f"the roof of {device}", micro(least), "", "", how))
-    notes += [
-        f"The samples on {t.device} did not settle: compare with care."
-        for t in known
-        if not t.steady
-    ]
+    notes += dict.fromkeys(doubt for timing in known for doubt in timing.doubts)
     first = known[0]
     brief = f"{first.kind.capitalize()} on {first.device}: {micro(first.median)}"
     if first.median < LAUNCH and not built.target.is_cpu:
         brief += ", mostly launch"
         notes.append(SHORT)
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
-    return {"table": table, "brief": f"{brief}.", "notes": notes + failed}
+    same = first.kind == "measured" and of_device(first.device).name == draw.GPU
+    us = first.median * 1e6 if same else None
+    return {"table": table, "brief": f"{brief}.", "notes": notes + failed, "us": us}
 
 
 def no_time(built: Built) -> str:
@@ -78,7 +82,12 @@ def no_time(built: Built) -> str:
 
 
 def time_both(
-    a: Built, b: Built, arrays: Arrays, progress: Callable[[int, int], None], titles: Sequence[str]
+    a: Built,
+    b: Built,
+    arrays: Arrays,
+    progress: Callable[[int, int], None],
+    titles: Sequence[str],
+    waits: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """The ratio of two programs' times on one device: rounds, first `a`, then `b` in each.
 
@@ -87,7 +96,7 @@ def time_both(
     rounds = []
     for done in range(ROUNDS):
         progress(done, ROUNDS)
-        rounds.append((a.time(*arrays, seconds=SECONDS), b.time(*arrays, seconds=SECONDS)))
+        rounds.append([one.time(*arrays, seconds=SECONDS, waits=waits) for one in (a, b)])
     ratios = sorted(second.median / first.median for first, second in rounds)
     least, most, device = ratios[0], ratios[-1], rounds[0][0].device
     middle = median(ratios)
@@ -95,6 +104,8 @@ def time_both(
         f"{titles[1]} takes {middle:.3g} times as long as {titles[0]} on {device}: measured in one "
         f"run, {ROUNDS} times by turns, ratios from {least:.3g} to {most:.3g}."
     )
+    notes = dict.fromkeys(note for pair in rounds for timing in pair for note in timing.notes)
+    words = " ".join([words, *notes])
     rows = []
     for title, taken in zip(titles, zip(*rounds, strict=True), strict=True):
         medians = [timing.median for timing in taken]
@@ -135,46 +146,20 @@ def _where(timing: Timing) -> str:
 
 
 def _vendor(
-    start: PrimFunc, arrays: Arrays, devices: set[str], built: Built
-) -> tuple[list[Timing], list[str]]:
-    """Times of cuBLAS on the same matrices and devices, where it does this job; what failed."""
-    if not is_matmul(start):
-        return [], []
-    a, b = arrays[:2]
+    start: PrimFunc,
+    arrays: Arrays,
+    devices: set[str],
+    built: Built,
+    waits: Callable[[int], None] | None,
+) -> tuple[str, list[Timing], list[str]]:
+    """The name and times of the library that does this job on the same devices; what failed."""
+    found = library(start, arrays)
+    if found is None:
+        return "", [], []
     if not built.device.is_gpu:
-        known = recorded.vendor_times(recorded.vendor_key("matmul", a.shape, b.shape))
-        return [timing for timing in known if timing.device in devices], []
+        known = recorded.vendor_times(found.key)
+        return found.name, [timing for timing in known if timing.device in devices], []
     try:
-        return [vendor.time_matmul(a, b)], []
+        return found.name, [found.time(waits=waits)], []
     except runtime.DeviceError as error:
-        return [], [error.headline]
-
-
-def is_matmul(func: PrimFunc) -> bool:
-    """Whether `func` is C = A B in float32, written as one block that sums products."""
-    blocks = [node for node in walk(func.root.body) if isinstance(node, Block)]
-    if len(blocks) != 1 or len(func.params) != 3 or len(func.params[0].shape) != 2:
-        return False
-    if len(func.params[2].shape) != 2:
-        return False
-    (m, k), (_, n) = func.params[0].shape, func.params[2].shape
-    same = script.parse(MATMUL.format(m=m, n=n, k=k, name=string(blocks[0].name)))
-    return isinstance(same, PrimFunc) and structural_equal(
-        replace(func, name="main", attrs=()), replace(same, attrs=())
-    )
-
-
-MATMUL = """
-@T.prim_func
-def main(
-    A: T.Buffer(({m}, {k}), "float32"),
-    B: T.Buffer(({k}, {n}), "float32"),
-    C: T.Buffer(({m}, {n}), "float32"),
-):
-    for i, j, k in T.grid({m}, {n}, {k}):
-        with T.block({name}):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-"""
+        return found.name, [], [error.headline]

@@ -1,22 +1,31 @@
-// The costs: at most four counts of the program, each beside what it was before.
+// The costs: what the program takes by the model, as a bar, and at most four counts of it, each
+// beside what it was before.
 
+import { costBar } from "./bar.js";
 import { h, prose } from "./dom.js";
 
 const PAUSE = 200; // ms in which another click may come: it would wait until all is counted
 
-export function costStrip(lab) {
+/** The strip; `opened` is what the bar opens. */
+export function costStrip(lab, opened) {
   const pane = h("section.wb-costs", { "aria-label": "Costs" });
   let asking = null;
-  return { pane, draw, inputs: () => [lab.against, strip()] };
+  return { pane, draw, inputs: () => [lab.against, strip(), bar()] };
 
+  function shown() {
+    return lab.against === null ? lab.page : lab.comparison();
+  }
   function strip() {
-    return (lab.against === null ? lab.page : lab.comparison())?.costs;
+    return shown()?.costs;
+  }
+  function bar() {
+    return shown()?.bar;
   }
 
   /** Nobody asked for it: where no Python is left, as in a notebook made a page, none is told. */
-  function ask() {
+  function ask(what) {
     try {
-      lab.model.send({ do: "count" });
+      lab.model.send({ do: what });
     } catch {
       // the strip goes without
     }
@@ -24,24 +33,41 @@ export function costStrip(lab) {
 
   function draw() {
     clearTimeout(asking);
-    const shown = strip();
-    pane.hidden = !shown || !(shown.rows.length || shown.text || shown.waits);
-    if (pane.hidden) return;
-    const waits = shown.waits === "soon";
-    if (waits && !lab.offline) asking = setTimeout(ask, PAUSE);
-    const button = h(
-      "button.wb-count",
-      { onclick: () => lab.send({ do: "count" }), "data-f": "count" },
-      "count",
-    );
-    const note = waits ? "Costs …" : shown.text;
-    pane.replaceChildren(
-      ...(shown.rows.length ? [h("ul.wb-cost-list", {}, shown.rows.map(cost))] : []),
-      ...(shown.kind ? [h("span.wb-kind", { title: note }, shown.kind)] : []),
-      ...(note && !shown.kind ? [h("p.wb-cost-note", {}, ...prose(note))] : []),
-      ...(shown.waits === "asked" && !lab.offline ? [button] : []),
+    const [counts, time] = [strip(), bar()];
+    const parts = counts && time ? [...barParts(time), ...countParts(counts)] : [];
+    pane.hidden = !parts.length;
+    // one after the other: a click that comes meanwhile waits for one of them at most
+    const next = [["count", counts], ["model", time]].find(([, part]) => part?.waits === "soon");
+    if (next && !lab.offline) asking = setTimeout(() => ask(next[0]), PAUSE);
+    pane.replaceChildren(...parts);
+  }
+
+  function barParts({ waits, text, marks }) {
+    if (marks) return [costBar(bar(), opened)];
+    const note = text ? h("p.wb-cost-note", {}, ...prose(text)) : null;
+    return row(note, waits === "asked" && button("model"));
+  }
+
+  function countParts({ rows, text, waits, kind }) {
+    const note = waits === "soon" ? "Costs …" : text;
+    return row(
+      rows.length > 0 && h("ul.wb-cost-list", {}, rows.map(cost)),
+      kind && h("span.wb-kind", { title: note }, kind),
+      note && !kind && h("p.wb-cost-note", {}, ...prose(note)),
+      waits === "asked" && button("count"),
     );
   }
+
+  function button(what) {
+    if (lab.offline) return null;
+    return h("button.wb-count", { onclick: () => lab.send({ do: what }), "data-f": what }, what);
+  }
+}
+
+/** A row of the strip; none of nothing. */
+function row(...parts) {
+  const there = parts.filter(Boolean);
+  return there.length ? [h("div.wb-cost-row", {}, there)] : [];
 }
 
 function cost({ name, before, after, sign, said }) {

@@ -10,6 +10,7 @@ import { lecture } from "./lecture.js";
 import { linkMarks } from "./marks.js";
 import { verbMenu } from "./menu.js";
 import { Lab } from "./model.js";
+import { openedCosts } from "./opened.js";
 import { machinePane } from "./pictures.js";
 import { programPane } from "./program.js";
 import { questionCard } from "./questions.js";
@@ -35,8 +36,9 @@ export function openLab({ model, el }) {
     reach();
   });
   const [machine, compare] = [machinePane(lab), comparePane(lab)];
-  const [history, run, costs] = [historyPane(lab), runPane(lab), costStrip(lab)];
-  const parts = [question, program, machine, costs, history, actions, run, compare, menu];
+  const [history, run, opened] = [historyPane(lab), runPane(lab), openedCosts(lab, menu)];
+  const costs = costStrip(lab, opened);
+  const parts = [question, program, machine, costs, history, actions, run, compare, menu, opened];
   root.append(
     h("div.wb-top", {}, question.pane, status.bar),
     stagePane(program.pane, machine.pane, compare.pane),
@@ -48,6 +50,7 @@ export function openLab({ model, el }) {
       h("div.wb-acts", {}, actions.pane, run.pane, screenButton(root)),
     ),
     menu.pane,
+    opened.pane,
   );
   guard(root);
   const unframe = frameLab(root, lab.setup.height);

@@ -3,9 +3,9 @@
 import { LANE } from "./point.js";
 
 /**
- * Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu, also
- * one on the rest of the line that is its head, and on what stands for it in a picture. While that
- * is open, it is ringed.
+ * Hovering or focusing a loop, buffer or block marks it in every pane, and so does what tells of it
+ * alone, `data-lights`; a click opens its menu, also one on the rest of the line that is its head,
+ * and on what stands for it in a picture. While that is open, it is ringed.
  */
 export function linkMarks(root, lab, menu) {
   let lit = "";
@@ -33,8 +33,8 @@ export function linkMarks(root, lab, menu) {
     }
   };
   const from = (event) => {
-    const mark = event.target.closest?.("[data-k]");
-    if (mark) return mark.dataset.k;
+    const mark = event.target.closest?.("[data-k], [data-lights]");
+    if (mark) return mark.dataset.k ?? mark.dataset.lights;
     const head = event.target.closest?.("[data-head]");
     if (head) return head.dataset.head;
     const drawn = event.target.closest?.("[data-name]")?.dataset.name;

@@ -6,8 +6,9 @@ import { verbForm } from "./form.js";
 import { popup } from "./popup.js";
 
 /**
- * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it; when
- * it closes the focus goes back there, or, once a step was taken, to where the lab goes on.
+ * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it, with a
+ * `verb`, if one is given, as if that were pressed there; when it closes the focus goes back there,
+ * or, once a step was taken, to where the lab goes on.
  */
 export function verbMenu(lab) {
   const body = h("div.wb-menu-body");
@@ -18,18 +19,19 @@ export function verbMenu(lab) {
   let key = ""; // the place that it is open at,
   let at = null; // and the node
   let back = () => null; // where the focus goes once it is closed
+  let wanted = null; // the verb that is to be pressed once it is there
   let name = null; // the verb whose form or reason is shown
   let asked = null; // the status that there was when a step was asked for
   let fault = null; // the status that refused one
   let fresh = false; // whether that is not in view yet
   let show = () => {}; // puts the call of the form as Python wrote it
 
-  function open(place, find) {
+  function open(place, find, verb = null) {
     lab.choose(place);
     if (lab.offline || !lab.page) return; // of a page that is still coming nothing is known
     back = (now) => (find(now) instanceof SVGElement ? markOf(now) : find(now));
     if (place !== key) choose(null);
-    [key, at] = [place, lab.at];
+    [key, at, wanted] = [place, lab.at, verb];
     body.replaceChildren();
     box.open(() => find(place));
     if (!box.isOpen()) return; // it was open here: the press has closed it
@@ -76,6 +78,8 @@ export function verbMenu(lab) {
     settle();
     box.place(first);
     enter();
+    const found = offer?.verbs.find((verb) => verb.name === wanted);
+    if (found) press(found);
   }
 
   function verbs(offer) {
@@ -103,17 +107,21 @@ export function verbMenu(lab) {
         "aria-expanded": String(name === verb.name),
         "aria-disabled": refused ? "true" : null,
         title: spoken(verb.summary),
-        onclick: () => {
-          choose(verb.name); // pressed again, a form that is open already takes the focus
-          if (verb.try) apply({ verb: verb.name, place: verb.place, args: verb.try });
-          draw();
-          const field = body.querySelector(".wb-form :is(input, select, button)");
-          (field ?? body.querySelector(`[data-f="${verb.name}"]`)).focus({ preventScroll: true });
-        },
+        onclick: () => press(verb),
       },
       refused ? h("span.wb-what", {}, verb.name) : verb.name,
       refused ? h("span.wb-why", {}, " why not?") : null,
     );
+  }
+
+  /** Show the form of a verb, which takes the focus, or why it is refused. */
+  function press(verb) {
+    wanted = null;
+    choose(verb.name);
+    if (verb.try) apply({ verb: verb.name, place: verb.place, args: verb.try });
+    draw();
+    const field = body.querySelector(".wb-form :is(input, select, button)");
+    (field ?? body.querySelector(`[data-f="${verb.name}"]`))?.focus({ preventScroll: true });
   }
 
   /** Ask for a step; what would be refused is asked for, too, and tells why at its place. */
@@ -133,7 +141,7 @@ export function verbMenu(lab) {
 
   function verbBody(verb) {
     const summary = h("p.wb-summary", {}, prose(verb.summary));
-    if (verb.verdict === "refused") return [summary, verb.try ? null : refusalView(verb.why)];
+    if (verb.verdict === "refused") return verb.try ? [summary] : [summary, refusalView(verb.why)];
     const made = verbForm(lab, verb, apply);
     show = made.show;
     // what it was refused for is no more what it asks

@@ -53,6 +53,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], todo: str) ->
         *(f"<p><b>Note:</b> {prose(note)}</p>" for note in page["notes"]),
         *_picture(page["pictures"].get(picture_name(node.func, view))),
         *_costs(page["costs"]),
+        *_bar(page["bar"]),
         *_run(page.get("run")),
     ]
     return f'<div class="wb-still wb-theme" data-own="{own}">{"".join(parts)}</div>'
@@ -126,6 +127,12 @@ def _costs(strip: Mapping[str, Any]) -> Iterator[str]:
     if strip["rows"]:
         said = "".join(f"<li>{prose(row['said'])}</li>" for row in strip["rows"])
         yield f"<ul>{said}</ul><p>{prose(strip['text'])}</p>"
+
+
+def _bar(bar: Mapping[str, Any]) -> Iterator[str]:
+    """The modelled time as a sentence; nothing where it was not worked out."""
+    if said := bar.get("said"):
+        yield f"<p>{prose(said)}</p>"
 
 
 def _run(result: Mapping[str, Any] | None) -> Iterator[str]:

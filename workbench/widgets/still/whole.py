@@ -44,7 +44,7 @@ def whole(
         stand(cursor, node)
         if not desk.hides("counts", node.func, node.before):
             with suppress(Fail):  # the strip tells why
-                count(node.func, desk.costs)
+                count(node.func, desk.counted)
         name = page_trait(str(node.id))
         made = page(cursor, view, desk, known.get(name))
         chosen = made["shown"]

@@ -1,0 +1,88 @@
+"""The bar of the modelled time in a browser: by mouse and by keyboard, light and dark."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, expect
+
+import workbench as wb
+from benchmarks.matmuls import matmul, naive
+from tests.browser.plain import Plain
+from tests.browser.test_lab import AXE, shoot
+from tests.support.every import some
+from tests.widgets.programs import WINDOW, parse, window_steps
+from workbench.schedule import Schedule
+
+# The words on the axis: each within it, and none over another.
+WORDS = """axis => {
+  const edges = axis.getBoundingClientRect();
+  const boxes = [...axis.querySelectorAll('.wb-tick-words:not([hidden])')]
+    .map((words) => words.getBoundingClientRect());
+  const out = boxes.filter((box) => box.left < edges.left || box.right > edges.right);
+  const over = boxes.filter((a, k) =>
+    boxes.slice(k + 1).some((b) => a.left < b.right && b.left < a.right));
+  return [boxes.length, out.length, over.length];
+}"""
+
+
+def opened(plain: Plain) -> Locator:
+    """A lab whose bar has come."""
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    lab = plain.open([wb.lab(sch, actions=["bind"])]).locator(".wb-lab")
+    expect(lab.locator(".wb-bar-of-time")).to_be_visible()
+    return lab
+
+
+@pytest.mark.parametrize("scheme", some("dark", "light"))
+def test_by_keyboard_it_opens_leads_to_a_statement_and_closes(plain: Plain, scheme: str):
+    plain.dark(scheme == "dark")
+    lab = opened(plain)
+    bar, rows, keys = lab.locator(".wb-bar-of-time"), lab.locator(".wb-opened"), plain.page.keyboard
+    bar.focus()
+    keys.press("Enter")
+    expect(rows.locator(".wb-resource")).to_have_count(8)
+    expect(rows).to_contain_text("most is the launch")
+    shoot(plain.page, f"cost-bar-{scheme}")
+    found = Axe().run(plain.page, context=".wb-lab", options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+    rows.locator("summary", has_text="shared").focus()
+    keys.press("Enter")
+    keys.press("ArrowDown")
+    statement = rows.locator(".wb-part").first
+    expect(statement).to_be_focused()
+    lit = lab.locator(".wb-program .wb-mark.wb-lit")
+    expect(lit.first).to_be_visible()
+    assert "C" in lit.all_inner_texts()
+    keys.press("Escape")
+    expect(rows).to_be_hidden()
+    expect(bar).to_be_focused()
+
+
+def test_a_fault_opens_the_form_of_the_verb_that_would_help(plain: Plain):
+    sch = Schedule(matmul(64))
+    naive(sch, 8)
+    lab = plain.open([wb.lab(sch, actions=["bind"])]).locator(".wb-lab")
+    menu = lab.locator(".wb-menu")
+    lab.locator(".wb-bar-of-time").click()
+    fault = lab.locator(".wb-fault-verb", has_text="cache_read")
+    expect(fault).to_be_visible()
+    found = Axe().run(plain.page, context=".wb-opened", options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+    fault.click()
+    expect(lab.locator(".wb-opened")).to_be_hidden()
+    form = menu.get_by_role("button", name="apply cache_read")
+    expect(form).to_be_visible()  # although this lab offers another verb
+    plain.page.keyboard.press("Escape")
+    lab.locator(".wb-bar-of-time").click()
+    lab.locator(".wb-fault-verb", has_text="split j_0").click()
+    expect(menu.locator(".wb-refused .wb-headline")).to_contain_text("split")
+
+
+@pytest.mark.parametrize("wide", (400, 829, 1400))
+def test_words_on_the_axis_have_room_or_are_left_out(plain: Plain, wide: int):
+    plain.page.set_viewport_size({"width": wide, "height": 700})
+    axis = opened(plain).locator(".wb-axis")
+    number, out, over = axis.evaluate(WORDS)
+    assert number >= 1 and not out and not over

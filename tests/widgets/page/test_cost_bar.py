@@ -1,0 +1,225 @@
+"""The bar of the modelled time: what stands on its axis, and what the time is lost to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul, naive
+from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
+from workbench import lesson
+from workbench.insight import Fault
+from workbench.schedule import Schedule
+from workbench.widgets import Lab
+from workbench.widgets.ask import session
+from workbench.widgets.page.cost_bar import NOTHING, block_of
+from workbench.widgets.page.why_slow import place_of
+
+ANY_SIZE = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.block("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v] * T.float32(2)
+"""
+GATHER = """
+@T.prim_func
+def main(
+    I: T.Buffer((1024,), "int32"),
+    A: T.Buffer((1024,), "float32"),
+    B: T.Buffer((1024,), "float32"),
+):
+    for i in range(1024):
+        with T.block("B"):
+            v = T.axis.spatial(1024, i)
+            B[v] = A[I[v]]
+"""
+
+
+def window() -> Schedule:
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    return sch
+
+
+def bound(text: str) -> Schedule:
+    sch = Schedule(parse(text))
+    outer, inner = sch.split("i", factors=[None, 128])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    return sch
+
+
+def bar(lab: Lab) -> dict[str, Any]:
+    return lab.session.page["bar"]
+
+
+def modelled(lab: Lab) -> dict[str, Any]:
+    send(lab, do="model")
+    return bar(lab)
+
+
+def marks(shown: dict[str, Any]) -> dict[str, float]:
+    return {mark["words"].split()[0]: mark["at"] for mark in shown["marks"]}
+
+
+def test_a_page_comes_before_its_time_is_modelled():
+    lab = wb.lab(window())
+    assert bar(lab) == {"waits": "soon", "text": ""}
+    send(lab, do="count")
+    assert bar(lab)["waits"] == "soon", "costs do not wait for the model"
+    assert modelled(lab)["waits"] == ""
+
+
+def test_all_stands_on_one_axis():
+    shown = modelled(wb.lab(window()))
+    at = marks(shown)
+    us = {mark["words"].split()[0]: float(mark["words"].split()[1]) for mark in shown["marks"]}
+    wide = us["recorded"] / at["recorded"]
+    for name, share in at.items():
+        assert share * wide == pytest.approx(us[name], rel=0.01)
+    assert shown["end"] * wide == pytest.approx(float(shown["us"].split()[0]), rel=0.01)
+    assert shown["kind"] == "modelled"
+    assert max(*at.values(), shown["end"], shown["before"]) == 1.0
+    assert shown["marks"][0]["role"] == "longest" and shown["longest"] == at["launch"]
+    assert at["roof"] < shown["longest"] < shown["end"] < shown["before"]
+    assert re.search(r" µs before, [\d.]+ µs recorded\.$", shown["said"])
+
+
+def test_a_row_for_each_resource_the_longest_first():
+    rows = modelled(wb.lab(window()))["rows"]
+    assert {row["name"] for row in rows} == {
+        *("launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency")
+    }
+    lengths = [row["at"] for row in rows]
+    assert lengths[0] == 1.0 and lengths == sorted(lengths, reverse=True)
+
+
+def test_a_statement_leads_to_its_block_and_buffer():
+    lab = wb.lab(window())
+    rows = {row["name"]: row for row in modelled(lab)["rows"]}
+    about = lab.session.page["names"]
+    told = {
+        part["text"].partition("[")[0]: [about[key]["label"] for key in part["keys"].split()]
+        for part in rows["shared"]["parts"]
+    }
+    assert told["B"][0] == "block C" and told["A_shared"][0] == "block A_shared"
+    assert all(labels[1].startswith("buffer A_shared") for labels in told.values())
+
+
+def test_sums_are_told_from_where_they_start_and_kept_values_from_stores():
+    sch = Schedule(matmul(8))
+    blocking_with_shared(sch, 2, 2, 2, 2, 2)
+    func = sch.func
+
+    def block(statement: str, buffer: str) -> str:
+        found = block_of(func, statement, buffer)
+        return found.name if found else ""
+
+    assert block("C_local[0] = T.float32(0)", "C_local") == "C_init"
+    assert block("C_local[0] = C_local[0] + A_shared_kept[0] * x[1]", "C_local") == "C_update"
+    assert block("A_shared_kept[i_2] = A_shared[i_2]", "A_shared") == "C_update"
+    assert block("if odd", "nowhere") == ""
+
+
+TWO = """
+@T.prim_func
+def main(
+    A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")
+):
+    for i in range(64):
+        with T.block("B"):
+            v = T.axis.spatial(64, i)
+            B[v] = A[v] * T.float32(2)
+    for i in range(64):
+        with T.block("C"):
+            v = T.axis.spatial(64, i)
+            C[v] = B[v] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize("name", ["B", "C"])
+def test_of_loops_of_one_name_a_fault_means_that_around_its_statement(name: str):
+    sch = Schedule(parse(TWO))
+    desk = wb.lab(sch).session.desk
+    fault = Fault("coalescing", 1.0, "", "bind", "i", "", f"{name}[i] = A[i]", "A")
+    (loop,) = sch.get_loops(name)
+    assert desk.keys.thing(place_of(desk, sch.func, fault)) is sch.get(loop).loop_var
+
+
+def test_in_the_place_of_a_bar_stands_why_there_is_none():
+    assert "sizes are not known" in modelled(wb.lab(bound(ANY_SIZE)))["text"]
+    text = modelled(wb.lab(bound(GATHER)))["text"]
+    assert text.startswith("No modelled time: data say where A[")
+    assert modelled(wb.lab(parse(ADD))) == NOTHING  # the strip of counts says it
+
+
+def test_a_lab_that_names_its_costs_shows_the_time_if_it_is_among_them():
+    lab = wb.lab(window(), costs=["blocks"])
+    assert modelled(lab) == NOTHING
+    lab = wb.lab(window(), costs=["modelled time"])
+    send(lab, do="count")
+    assert modelled(lab)["marks"] and not lab.session.page["costs"]["rows"]
+
+
+def test_where_modelling_takes_long_it_waits_until_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(session, "SLOW", 0.0)
+    lab = wb.lab(window())
+    assert modelled(lab)["marks"], "what was asked for is shown"
+    lab.at = 3
+    assert bar(lab) == {"waits": "asked", "text": "The time is modelled when asked."}
+
+
+def test_what_was_measured_stands_there_in_place_of_what_was_recorded():
+    lab = wb.lab(window())
+    lab.session.desk.results[lab.at] = {"us": 2.0}
+    found = modelled(lab)["marks"]
+    assert [mark["words"] for mark in found if mark["role"] == "taken"] == ["measured 2 µs"]
+
+
+def test_two_that_are_compared_have_one_axis():
+    sch = window()
+    lab = wb.lab(sch)
+    lab.against = sch.history.find("bound").id
+    send(lab, do="model")
+    assert lab.session.comparison["bar"]["before"] < lab.session.comparison["bar"]["end"]
+
+
+def test_why_it_is_slow_is_looked_for_when_asked_and_leads_to_a_form():
+    sch = Schedule(matmul(64))
+    naive(sch, 8)
+    lab = wb.lab(sch, actions=["bind"])
+    assert lab.session.page["why"] is None
+    send(lab, do="why")
+    faults = {fault["verb"]: fault for fault in lab.session.page["why"]["faults"]}
+    reuse = faults["cache_read"]
+    assert reuse["words"].startswith("98.4% of what is loaded of A was loaded before")
+    assert reuse["gain"].endswith(" µs") and not reuse["offered"] and faults["bind"]["offered"]
+    about = lab.session.page["names"]
+    assert about[reuse["place"]]["name"] == reuse["at"] == "A"
+    assert [about[key]["name"] for key in reuse["keys"].split()] == ["C_update", "A"]
+
+
+def test_nothing_is_ranked_where_most_is_the_launch():
+    lab = wb.lab(window())
+    send(lab, do="why")
+    found = lab.session.page["why"]
+    assert "most is the launch" in found["text"] and not found["faults"]
+
+
+def test_an_open_question_hides_time_and_faults_however_they_are_asked_for():
+    question = lesson.question("window_cooperative")
+    lab = wb.lab(window(), question=question)
+    for ask in ("count", "model", "why"):
+        send(lab, do=ask)
+    assert bar(lab) == NOTHING and lab.session.page["why"] is None
+    send(lab, do="answer", name=question.name, choice=0)
+    send(lab, do="why")
+    assert modelled(lab)["marks"] and lab.session.page["why"] is not None

@@ -1,0 +1,190 @@
+"""orders: a race in both orders in which the two threads may come, with what each leads to.
+
+Lockstep is one of the orders. What the other one leads to is read off the same run: nothing lies
+between the two accesses that would order them, so the thread that came second finds the cell as it
+was before the first one touched it. What the cell held then, and what the second one writes, is
+noted on the way, in a run of the one block in which they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from workbench import script
+from workbench.diag import Refusal
+from workbench.emulate.arrays import Arguments
+from workbench.emulate.errors import EmulationError
+from workbench.emulate.kernels.lanes import Lanes
+from workbench.emulate.kernels.launch import Launch
+from workbench.emulate.kernels.machine import Machine
+from workbench.emulate.kernels.maps import Storage
+from workbench.emulate.kernels.plan import Mask, Plan, cut_chunks, source_of
+from workbench.emulate.kernels.races import owners_in
+from workbench.emulate.kernels.report import Meeting, Met, name_cell
+from workbench.emulate.kernels.run import ROOM, run
+from workbench.ir import Buffer, BufferStore, Kernel
+
+Timeline: TypeAlias = tuple[str, str, str]
+"""What comes first, what comes second, and what it leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What one of the two threads does to the cell, in which line of the kernel's text."""
+
+    who: str
+    does: str  # "reads" or "writes"
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Two threads of `block` that meet on `cell`, in the order of lockstep, and in the other.
+
+    `values` are what is read where one of them reads, else what the cell holds in the end: first in
+    the order of `acts`, then in the other; None for a cell that nothing has written.
+    """
+
+    cell: str
+    block: str
+    acts: tuple[Act, Act]
+    values: tuple[Any, Any]
+
+    @property
+    def timelines(self) -> tuple[Timeline, Timeline]:
+        """Both orders, that of lockstep first."""
+        first, second = self.acts
+        return (
+            _timeline(first, second, self.cell, self.values[0]),
+            _timeline(second, first, self.cell, self.values[1]),
+        )
+
+    def __str__(self) -> str:
+        heads = (f"{self.cell}, {self.block}, in one order:", "in the other:")
+        lines = []
+        for head, (first, second, end) in zip(heads, self.timelines, strict=True):
+            lines += [head, f"  {first}", f"  {second}", f"  → {end}"]
+        return "\n".join(lines)
+
+
+def _timeline(first: Act, second: Act, cell: str, value: Any) -> Timeline:
+    said = "nothing that was written" if value is None else f"{value:g}"
+    reader = next((act for act in (first, second) if act.does == "reads"), None)
+    end = f"{cell} is {said}" if reader is None else f"{reader.who} reads {said}"
+    one, other = (f"{act.who} {act.does} (line {act.line})" for act in (first, second))
+    return one, other, end
+
+
+def race(
+    kernel: Kernel, args: Sequence[np.ndarray[Any, Any]], params: Sequence[Buffer]
+) -> Orders | None:
+    """How two threads of a block race in `kernel` on `args`, which stand for `params`.
+
+    The arrays stay as they are. None where no two do, and where an asynchronous copy takes part,
+    which arrives when it does. Raises EmulationError for what else a GPU would punish, as threads
+    that write a cell by one and the same statement.
+    """
+    try:
+        run([kernel], [np.array(array) for array in args], params=params)
+    except EmulationError as error:
+        if not isinstance(error.refusal, Met):
+            raise
+        return _orders(kernel, args, params, error.refusal.meeting)
+    return None
+
+
+def _orders(
+    kernel: Kernel, args: Sequence[Any], params: Sequence[Buffer], meeting: Meeting
+) -> Orders | None:
+    """Run the block in which two threads met once more, on copies of `args`, and note the cell."""
+    if any(isinstance(site, BufferStore) and site.is_async for site in meeting.sites):
+        return None
+    flat = Arguments(params, [np.array(array) for array in args], set()).flat
+    whole = dict(zip(params, flat, strict=True))
+    held = {p: Storage(source_of(kernel, p), 1, whole[source_of(kernel, p)]) for p in kernel.params}
+    launch = Launch(Plan(kernel, ROOM), held, [meeting.block], ROOM)
+    (chunk,) = cut_chunks(launch.plan, [meeting.block], ROOM)
+    machine = Machine(launch, chunk, 0, _Watching)
+    watching = machine.lanes
+    assert isinstance(watching, _Watching)
+    watching.meeting = meeting
+    with np.errstate(all="ignore"):
+        try:
+            machine.run(kernel.body)
+        except Met as again:
+            assert again.meeting == meeting, "the block alone does what it did among others"
+    return Orders(
+        cell=name_cell(meeting.sites[1], meeting.cell),
+        block=launch.who.block(meeting.block),
+        acts=_acts(kernel, meeting, launch),
+        values=watching.values(),
+    )
+
+
+def _acts(kernel: Kernel, meeting: Meeting, launch: Launch) -> tuple[Act, Act]:
+    spans = script.show_spans(kernel).spans
+    first, second = (
+        Act(
+            launch.who.thread(thread),
+            "writes" if isinstance(site, BufferStore) else "reads",
+            spans[site].line,
+        )
+        for thread, site in zip(meeting.threads, meeting.sites, strict=True)
+    )
+    return first, second
+
+
+class _Watching(Lanes):
+    """Lanes that note what is written to the cell of a meeting."""
+
+    meeting: Meeting
+    before: Any = None  # what the cell held before the first of the two wrote it
+    comes: Any = None  # what the second one was about to write
+
+    def store(self, store: BufferStore, mask: Mask | None) -> None:
+        """Run `store`, and note what it makes of the cell."""
+        first, second = self.meeting.sites
+        before = self._cell() if store is first else None
+        try:
+            super().store(store, mask)
+        except Refusal:
+            if store is second:
+                self.comes = self._about_to_write(store)
+            raise
+        if store is first and self._touches(store):
+            self.before = before
+
+    def values(self) -> tuple[Any, Any]:
+        """What lockstep leads to, and what the other order does."""
+        first, second = (isinstance(site, BufferStore) for site in self.meeting.sites)
+        now = self._cell()
+        if first and second:
+            return self.comes, now
+        return (now, self.before) if first else (now, self.comes)
+
+    def _cell(self) -> Any:
+        storage = self.storage[self.meeting.sites[0].buffer]
+        empty = storage.valid is not None and not storage.valid[self.meeting.cell]
+        return None if empty else storage.flat[self.meeting.cell]
+
+    def _touches(self, store: BufferStore) -> bool:
+        return bool(self._lanes_of(store, None).any())
+
+    def _about_to_write(self, store: BufferStore) -> Any:
+        value = np.broadcast_to(
+            self.value(store.value, self.frame.env, self.running), self.frame.shape
+        )
+        return value[self._lanes_of(store, self.meeting.threads[1])][0]
+
+    def _lanes_of(self, store: BufferStore, thread: int | None) -> Any:
+        """Which lanes that run store to the cell, those of one thread alone."""
+        at = self._make_map(self.plan.access[store], self.running)
+        shape = self.frame.shape
+        lanes = np.broadcast_to(at.addresses() == self.meeting.cell, shape)
+        if thread is not None:
+            lanes = lanes & np.broadcast_to(owners_in(self.frame) == thread, shape)
+        return lanes if self.running is None else lanes & np.broadcast_to(self.running, shape)

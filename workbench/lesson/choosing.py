@@ -1,0 +1,106 @@
+"""choosing: kernels of one program of which one is right, and the others broken on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from textwrap import fill
+
+from workbench.diag import Fail
+from workbench.history.step import value_text
+from workbench.ir import PrimFunc
+from workbench.lesson.checking import check_kernels, race_of
+from workbench.lesson.exercise import WIDTH
+from workbench.lesson.mending import Listing, numbered
+from workbench.lesson.programs import window
+from workbench.lesson.report import Report, Row
+from workbench.runtime.building import break_it, build
+from workbench.runtime.built import Built
+from workbench.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Which of these kernels is right? Nothing is graded. Printed, it is its task.
+
+    Of `faults`, the kernels by name, the right one has none: "".
+
+    >>> print(lesson.four_kernels().task.partition(":")[0])
+    One of these four kernels is right
+    """
+
+    task: str
+    program: PrimFunc
+    faults: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return fill(self.task, WIDTH)
+
+    @cached_property
+    def _whole(self) -> Built:
+        return build(self.program)
+
+    def kernel(self, name: str) -> Built:
+        """The kernel of that name. Raises Fail for a name that there is not."""
+        if name not in tuple(self.faults):
+            names = ", ".join(self.faults)
+            raise Fail(f"Can't find the kernel {value_text(name)}", hint=f"there are: {names}")
+        fault = self.faults[name]
+        return break_it(self._whole, fault) if fault else self._whole
+
+    def show(self) -> Listing:
+        """All of them, each line with its number."""
+        return Listing(
+            "\n\n".join(f"{name}\n{numbered(self.kernel(name))}" for name in self.faults)
+        )
+
+    def check(self, name: object) -> Report:
+        """Whether the kernel of that name is the right one, and what is wrong with another.
+
+        Raises nothing: what is no name stands in the report.
+        """
+        goal = "name the kernel that is right"
+        if not isinstance(name, str) or name not in self.faults:
+            found = "no answer yet" if name == "" else f"there is no {value_text(name)}"
+            return Report("four kernels", (Row(goal, False, found, self._names),))
+        built = self.kernel(name)
+        try:
+            wrong = check_kernels(built, self.program).partition("\n")[0]
+        except Fail as fail:
+            wrong = fail.headline
+        if not wrong:
+            return Report("four kernels", (Row(goal, True, "every cell agrees"),))
+        return Report("four kernels", (Row(goal, False, wrong, self._race(built)),))
+
+    @property
+    def _names(self) -> str:
+        return f"Write one of {', '.join(map(value_text, self.faults))}."
+
+    def _race(self, built: Built) -> str:
+        try:
+            return str(race_of(built, self.program) or "")
+        except Fail:  # nothing of which two threads race
+            return ""
+
+
+def four_kernels() -> Choosing:
+    """Four kernels of a window sum that threads fetch together, of which one is right.
+
+    >>> lesson.four_kernels().check("third").rows[0].ok
+    False
+    """
+    sch = Schedule(window(1024, 3))
+    outer, inner = sch.split("i", factors=[None, 128])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    copy = sch.cache_read("B", 0, "shared")
+    sch.compute_at(copy, inner)
+    _, lane = sch.split(sch.get_loops(copy)[-1], factors=[None, 128])
+    sch.bind(lane, "threadIdx.x")
+    return Choosing(
+        task="One of these four kernels is right: the window sum of lesson 2, fetched together. In "
+        "each of the others one thing is wrong. Which one would you let run?",
+        program=sch.func,
+        faults={"first": "stride 2", "second": "", "third": "barrier 1", "fourth": "guard 1"},
+    )

@@ -1,0 +1,106 @@
+"""TVM's calls of a warp, as implementations of its intrinsics write them: read as their loops.
+
+``T.tvm_load_matrix_sync(C.data, 16, 16, 16, …, A.access_ptr("r"), s1, "row_major")`` copies a tile
+of A to a fragment of C, and so for i, j: C[i, j] = A[i, j], with the note WARP_CALL. Which number a
+fragment has follows from its cells, and is not read. Of ``tvm_mma_sync`` TVM says no order of
+memory: that of the description, see `TensorIntrin.register`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from workbench.diag import Fail
+from workbench.ir import (
+    WARP_CALL,
+    Buffer,
+    BufferStore,
+    Expr,
+    For,
+    Stmt,
+    Var,
+    binary,
+    cast,
+    const,
+    number_like,
+)
+from workbench.script.grammar import read_plain, read_value, read_word
+from workbench.script.reader import Reader
+
+_TILE = (16, 16, 16)
+_CALLS = {
+    "tvm_load_matrix_sync": 8,
+    "tvm_store_matrix_sync": 8,
+    "tvm_fill_fragment": 6,
+    "tvm_mma_sync": 8,
+}
+
+
+def read_warp_call(r: Reader, tree: ast.stmt) -> Stmt | None:
+    """The loops of the call that the statement `tree` makes; None for another statement."""
+    call = tree.value if isinstance(tree, ast.Expr) else None
+    if isinstance(call, ast.Call) and r.is_function(call, "evaluate") and call.args:
+        call = call.args[0]
+    if not isinstance(call, ast.Call) or not r.is_function(call, *_CALLS):
+        return None
+    name, args = r.function(call.func), call.args
+    if len(args) != _CALLS[name]:
+        raise _unreadable(r, call, f"it takes {_CALLS[name]} arguments")
+    if name == "tvm_mma_sync":
+        return _product(r, call, args)
+    if tuple(read_plain(r, size) for size in args[1:4]) != _TILE:
+        raise _unreadable(r, call, "a tile has 16 rows, columns and terms")
+    fragment = _tile(r, args[0])
+    i, j = Var("i"), Var("j")
+    if name == "tvm_fill_fragment":
+        value = read_value(r, args[5])
+        if not isinstance(value, (Expr, int, float)):
+            raise _unreadable(r, args[5], "it fills with a number")
+        value = value if isinstance(value, Expr) else number_like(value, fragment.dtype)
+        stored: Stmt = BufferStore(fragment, cast(fragment.dtype, value), (i, j))
+        return _nest((name,), [i, j], stored)
+    memory = _tile(r, args[5])
+    rows = r.row_strides.get(memory.name)
+    told = (f"{memory.name}.strides[0]", *([r.text(rows)] if rows is not None else []))
+    if r.text(args[6]) not in told:
+        raise _unreadable(r, args[6], f"rows are as far apart as the first stride of {memory.name}")
+    order = read_word(r, args[7], "an order of memory")
+    loads = name == "tvm_load_matrix_sync"
+    to, source = (fragment, memory) if loads else (memory, fragment)
+    return _nest((name, order), [i, j], BufferStore(to, source[i, j], (i, j)))
+
+
+def _product(r: Reader, call: ast.Call, args: Sequence[ast.expr]) -> Stmt:
+    total, a, b, before = (_tile(r, args[k]) for k in (0, 2, 4, 6))
+    if before is not total:
+        raise _unreadable(r, call, "it adds to what is in the fragment that it writes")
+    i, j, k = Var("i"), Var("j"), Var("k")
+    factors = [cast(total.dtype, part) for part in (a[i, k], b[k, j])]
+    value = binary("+", total[i, j], binary("*", *factors))
+    return _nest(("tvm_mma_sync",), [i, j, k], BufferStore(total, value, (i, j)))
+
+
+def _nest(call: tuple[str, ...], counted: list[Var], body: Stmt) -> Stmt:
+    zero, size = const(0, "int32"), const(_TILE[0], "int32")
+    for var in reversed(counted[1:]):
+        body = For(var, zero, size, "serial", body)
+    return For(counted[0], zero, size, "serial", body, annotations=((WARP_CALL, call),))
+
+
+def _tile(r: Reader, tree: ast.expr) -> Buffer:
+    """The buffer of ``C.data`` or ``A.access_ptr("r")``, which TVM prints as T.tvm_access_ptr."""
+    told, how = tree, "data"
+    if r.is_function(tree, "tvm_access_ptr") and len(tree.args) > 1:  # type: ignore[attr-defined]
+        told = tree.args[1]  # type: ignore[attr-defined]
+    elif isinstance(tree, ast.Call):
+        told, how = tree.func, "access_ptr"
+    if isinstance(told, ast.Attribute) and told.attr == how:
+        buffer = read_value(r, told.value)
+        if isinstance(buffer, Buffer) and buffer.shape == _TILE[:2]:
+            return buffer
+    raise _unreadable(r, tree, 'a tile is C.data or A.access_ptr("r"), of 16 x 16')
+
+
+def _unreadable(r: Reader, tree: ast.AST, hint: str) -> Fail:
+    return r.error(tree, "Can't read this call of a warp", hint=hint)

@@ -1,0 +1,173 @@
+"""What a program takes by the model: one axis in microseconds, and what its time goes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench import draw, insight, runtime
+from workbench.diag import Fail
+from workbench.insight import Modelled, Term
+from workbench.insight.launched import us_text
+from workbench.ir import Block, PrimFunc
+from workbench.runtime import Timing
+from workbench.target import get, of_device
+from workbench.widgets.page.at_place import touching
+from workbench.widgets.page.costs import MODEL
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.memo import build, is_known, memo
+from workbench.widgets.page.names import Thing, buffers_of
+from workbench.widgets.page.pictures import registers_of, roofline_of
+
+NOTHING: dict[str, Any] = {"waits": "", "text": ""}
+PARTS = 4  # statements of a resource that are told
+
+
+def modelled_of(func: PrimFunc) -> Modelled:
+    """The modelled time on `draw.GPU`. Raises Fail where there is no valid kernel."""
+
+    def make() -> Modelled:
+        built = build(func, draw.GPU)
+        return insight.modelled(built.kernels, get(draw.GPU), registers=most_registers(func))
+
+    return memo(func, "modelled", make)
+
+
+def most_registers(func: PrimFunc) -> int | None:
+    """Those of a thread in the kernel that has most, where a compiler told them."""
+    return max((number for number in registers_of(func) if number), default=None)
+
+
+def shows_time(desk: Desk, *funcs: PrimFunc | None) -> bool:
+    """Whether the lab shows modelled times, and that of one of the programs would not tell."""
+    return (desk.costs is None or MODEL in desk.costs) and not desk.hides("counts", *funcs)
+
+
+def shown_bar(
+    desk: Desk, before: PrimFunc | None, after: PrimFunc, measured: float | None = None
+) -> dict[str, Any]:
+    """The bar of `after`, with that of `before` behind it, as far as they are worked out.
+
+    On it stands what was `measured`, in µs on such a GPU, else what was recorded. `waits` is as
+    that of costs. There is `text` where there is no time, and says why; nothing where there are no
+    kernels, where no time is to be shown, or where it would answer the open question.
+    """
+    if not shows_time(desk, before, after):
+        return NOTHING
+    funcs = [after] if before is None else [before, after]
+    if not all(is_known(func, "modelled") for func in funcs):
+        slow = "time" in desk.slow
+        text = "The time is modelled when asked." if slow else ""
+        return {"waits": "asked" if slow else "soon", "text": text}
+    now = _known(after)
+    if now is None:
+        return NOTHING
+    if now.us is None:
+        return {"waits": "", "text": now.caption}
+    was = None if before is None else _known(before)
+    key = ("bar", desk.owner, before, measured)
+    return memo(after, key, lambda: _bar(desk, after, now, was, measured))
+
+
+def _known(func: PrimFunc) -> Modelled | None:
+    try:
+        return modelled_of(func)
+    except Fail:
+        return None  # the strip of costs says why
+
+
+def _bar(
+    desk: Desk, func: PrimFunc, now: Modelled, was: Modelled | None, measured: float | None
+) -> dict[str, Any]:
+    assert now.us is not None
+    ghost = was.us if was is not None else None
+    longest, *others = now.terms
+    taken = ("measured", measured) if measured else ("recorded", _recorded(func))
+    lines = [
+        ("longest", longest.resource, longest.us),
+        ("taken", *taken),
+        ("roof", "roof", _roof(func)),
+        *(("term", term.resource, term.us) for term in others),
+    ]
+    known = [(role, name, us) for role, name, us in lines if us]
+    wide = max(now.us, ghost or 0.0, *(us for _, _, us in known))
+    beside = (("before", ghost), taken)
+    said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)
+    return {
+        "waits": "",
+        "text": "",
+        "us": us_text(now.us),
+        "end": now.us / wide,
+        "longest": longest.us / wide,
+        "before": None if ghost is None else ghost / wide,
+        "marks": [
+            {"role": role, "at": us / wide, "words": f"{name} {us_text(us)}"}
+            for role, name, us in known
+        ],
+        "about": f"on {get(draw.GPU).title}{said}",
+        "said": f"{now.caption.rstrip('.')}{said}.",
+        "kind": now.kind,
+        "rows": [_row(desk, func, term, longest.us) for term in now.terms],
+    }
+
+
+def recorded_times(func: PrimFunc) -> tuple[Timing, ...]:
+    """Every recorded time of the program."""
+    return memo(func, "recorded", lambda: runtime.recorded.times(func))
+
+
+def _recorded(func: PrimFunc) -> float | None:
+    """The µs that the program took on such a GPU, as recorded last."""
+    same = [t for t in recorded_times(func) if of_device(t.device).name == draw.GPU]
+    return max(same, key=lambda t: t.date).median * 1e6 if same else None
+
+
+def _roof(func: PrimFunc) -> float | None:
+    """The µs below which no schedule comes: all operations at the peak, every byte moved once.
+
+    From the memory that the arrays stay in from run to run, as the model has it.
+    """
+    roofs, gpu = roofline_of(func), get(draw.GPU)
+    if roofs is None or gpu.l2_bytes is None or gpu.l2_bandwidth is None:
+        return None
+    speed = roofs.bandwidth if roofs.least_bytes > gpu.l2_bytes else gpu.l2_bandwidth
+    return max(roofs.work / roofs.peak, roofs.least_bytes / speed) * 1e6
+
+
+def _row(desk: Desk, func: PrimFunc, term: Term, longest: float) -> dict[str, Any]:
+    """A resource: its time, as a share of the longest too, why, and the statements that ask."""
+    return {
+        "name": term.resource,
+        "us": us_text(term.us),
+        "at": term.us / longest if longest else 0.0,
+        "words": term.words,
+        "parts": [
+            {
+                "text": part.statement,
+                "us": us_text(part.us),
+                "keys": statement_keys(desk, func, part.statement, part.buffer),
+            }
+            for part in term.parts[:PARTS]
+        ],
+    }
+
+
+def block_of(func: PrimFunc, statement: str, buffer: str) -> Block | None:
+    """The block that a statement of a kernel is of, one that loads or stores `buffer`.
+
+    That is the block that writes what the statement stores, the last one where it loads something
+    for that; where it stores a value kept of `buffer`, the block that reads this.
+    """
+    there = {one.name: one for one in buffers_of(func)}
+    cell, _, value = statement.partition(" = ")
+    if stored := there.get(cell.partition("[")[0]):
+        writers = [b for b in touching(func, stored) if any(r.buffer is stored for r in b.writes)]
+        return writers[-1 if "[" in value else 0]
+    return touching(func, there[buffer])[-1] if buffer in there else None
+
+
+def statement_keys(desk: Desk, func: PrimFunc, statement: str, buffer: str) -> str:
+    """What a statement of a kernel stands for in the program: its block and `buffer`, as keys."""
+    block = block_of(func, statement, buffer)
+    things: list[Thing] = [] if block is None else [block.id]
+    things += [one for one in buffers_of(func) if one.name == buffer]
+    return " ".join(desk.keys.of(thing) for thing in things)

@@ -1,0 +1,72 @@
+"""A kernel that is broken on purpose, and where a barrier is to be put: each choice runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import traitlets
+
+from workbench.diag import Fail, preformatted
+from workbench.widgets.ask.asked import part
+from workbench.widgets.small import Small, script, style
+
+
+class RepairView(Small):
+    """The `lines` of a kernel, with a choice of the `gaps`, lines ahead of which a barrier can be.
+
+    `look` takes a line of them, or None for no barrier, and returns what is seen then: a sentence
+    `said`, whether all is `right`, the lines that are `lit`, and two `timelines` of a race, each
+    what comes first, what comes second and what it leads to.
+    """
+
+    _esm = script("repair.js")
+    _css = style("repair.css")
+    kind = "repair"
+
+    heading = traitlets.Unicode().tag(sync=True)
+    lines: Any = traitlets.List().tag(sync=True)
+    gaps: Any = traitlets.List().tag(sync=True)
+    choice: Any = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
+    seen: Any = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        heading: str,
+        lines: Sequence[str],
+        gaps: Sequence[int],
+        look: Callable[[int | None], Mapping[str, Any]],
+    ) -> None:
+        self._look = look
+        super().__init__(heading=heading, lines=list(lines), gaps=list(gaps), seen=dict(look(None)))
+        self.on_msg(self._on_message)
+
+    def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
+        try:
+            self._put(None if message.get("line") is None else part(message, "line", int))
+        except Fail as fail:  # what no page of ours sends
+            self.seen = {**self.seen, "said": fail.headline}
+
+    def _put(self, line: int | None) -> None:
+        if line is not None and line not in self.gaps:
+            raise Fail(f"Can't put a barrier ahead of line {line}", hint="choose one of the gaps")
+        seen = dict(self._look(line))
+        self.choice, self.seen = line, seen
+
+    def inner(self) -> str:
+        """The lines, each with its number, and what is seen of them."""
+        return (
+            f"<p>{escape(self.heading)}</p>{preformatted(self._numbered())}"
+            f"<p>{escape(self.seen['said'])}</p>{preformatted(self._told())}"
+            "<p>To put a barrier in, run the cells down to this one.</p>"
+        )
+
+    def _numbered(self) -> str:
+        return "\n".join(f"{number:>4} | {line}" for number, line in enumerate(self.lines, 1))
+
+    def _told(self) -> str:
+        return "\n".join(" → ".join(steps) for steps in self.seen["timelines"])
+
+    def __repr__(self) -> str:
+        return "\n".join((self.heading, self._numbered(), self.seen["said"], self._told())).rstrip()

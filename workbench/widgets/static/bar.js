@@ -1,0 +1,71 @@
+// The cost bar: one axis in modelled µs, with the time, the resource that is busy longest, and
+// what else stands on it.
+
+import { h } from "./dom.js";
+
+const percent = (share) => `${100 * share}%`;
+
+/** The bar, a button that opens what its time goes to. */
+export function costBar({ us, end, longest, before, marks, said, kind }, opened) {
+  const span = (name, share) =>
+    h("span.wb-span", { "data-of": name, style: `width:${percent(share)}` });
+  const axis = h(
+    "span.wb-axis",
+    {},
+    before === null ? null : span("before", before),
+    span("time", end),
+    span("longest", longest),
+    marks.map(markOn),
+  );
+  const now = h("b.wb-bar-now", {}, us); // beside the picture's pane: the program stays in view
+  const bar = h(
+    "button.wb-bar-of-time",
+    {
+      "data-f": "time",
+      "aria-label": said,
+      "aria-haspopup": "dialog",
+      title: said,
+      onclick: () => opened.open(() => now),
+    },
+    axis,
+    now,
+    h("span.wb-kind", {}, kind),
+  );
+  fitted.observe(axis);
+  return bar;
+}
+
+function markOn({ role, at, words }) {
+  return h(
+    "span.wb-tick",
+    { "data-role": role, style: `left:${percent(at)}` },
+    h("span.wb-tick-words", {}, words),
+  );
+}
+
+const GAP = 4; // px between words
+
+/** Words stand on the side of their line where there is room beside those that matter more. */
+const fitted = new ResizeObserver((axes) => {
+  for (const { target } of axes) fit(target);
+});
+
+function fit(axis) {
+  const { left, right } = axis.getBoundingClientRect();
+  const taken = [];
+  const free = (box) =>
+    box.left >= left &&
+    box.right <= right &&
+    taken.every((one) => box.left >= one.right + GAP || one.left >= box.right + GAP);
+  for (const tick of axis.querySelectorAll(".wb-tick")) {
+    const words = tick.firstChild;
+    words.hidden = false;
+    const inside = tick.dataset.role === "longest"; // on what is shaded up to its line
+    const side = [inside, !inside].find((leftward) => {
+      tick.classList.toggle("wb-tick-left", leftward);
+      return free(words.getBoundingClientRect());
+    });
+    words.hidden = side === undefined; // the line stays, and its row tells it
+    if (!words.hidden) taken.push(words.getBoundingClientRect());
+  }
+}
