@@ -102,6 +102,23 @@ def test_a_lane_that_is_clicked_chooses_its_thread_in_all_pictures(plain: Plain)
     expect(lab.locator(".wb-caption")).to_contain_text("threadIdx.x = 6")
 
 
+def test_a_saved_comparison_has_one_picture_and_no_tabs_that_do_nothing(
+    browser: Browser, tmp_path: Path
+):
+    sch = wb.Schedule(matmul(8))
+    sch.bind("i", "blockIdx.x")
+    sch.bind("j", "threadIdx.x")
+    wb.lab(sch, panes=["occupancy", "sectors"]).to_html(tmp_path / "lab.html")
+    page = opened(browser, tmp_path / "lab.html", 1250, 900)
+    page.get_by_role("button", name="compare").first.click()
+    expect(page.locator(".wb-compare .wb-strips > svg")).to_have_count(2)
+    expect(page.get_by_role("tab")).to_have_count(0)
+    page.get_by_role("button", name="stop comparing").first.click()
+    turn_to(page, "sectors")
+    expect(page.locator(".wb-caption").filter(visible=True)).to_contain_text("sector")
+    page.close()
+
+
 def test_two_branches_are_compared_at_one_scale(plain: Plain):
     sch = product()
     lab = plain.open([wb.lab(sch, panes=["occupancy"])]).locator(".wb-lab")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
 from math import log2
 
 import pytest
@@ -11,7 +13,7 @@ from tests.draw.test_pictures import PHONE
 from workbench import draw, script
 from workbench.draw.occupancy import occupancy_picture
 from workbench.draw.roofline import roofline_picture
-from workbench.draw.scene import Path, Rect, Scene, Words
+from workbench.draw.scene import Path, Rect, Scene, Words, width_of
 from workbench.insight import occupancy, roofline
 from workbench.ir import Kernel, PrimFunc
 from workbench.lower import lower
@@ -92,7 +94,7 @@ def test_blocks_that_are_too_few_are_the_limit():
     assert full == pytest.approx([2, 12])
     (words,) = (x for x in [occupancy_picture([occupancy(kernel(program(256, 64)), H200)])])
     assert words.caption == (
-        "6% of a multiprocessor's warps are there: limited by blocks of the launch."
+        "NVIDIA H200 SXM: 6% of its warps are there; the launch has too few blocks."
     )
 
 
@@ -160,6 +162,39 @@ def test_a_program_stands_on_the_roof_at_its_intensity():
     assert picture.caption == "0.125 operations a byte: memory is the limit."
     assert {"67 T", "4.2 T", "262 G", "16 G"} <= set(strip.words)
     assert picture.table.rows == ((0, 128, 1024, 0.125, "memory"),)
+
+
+def test_memory_is_the_limit_for_sure_only_where_no_cache_could_help():
+    """Each output loads 128 of 8,192 cells: a GPU that keeps them runs above where it stands.
+
+    2 operations for 16 bytes, 524,288 for 49,152 at best; roofs meet at 14, so that 64 x 64 is
+    bound by memory either way, and 1024 x 1024 by what is asked for twice.
+    """
+    for size, said in ((64, "memory is the limit."), (1024, "limit without caches.")):
+        func = script.parse(PRODUCT.replace("64", str(size)))
+        assert isinstance(func, PrimFunc)
+        sch = wb.Schedule(func)
+        sch.bind("i", "blockIdx.x")
+        sch.bind("j", "threadIdx.x")
+        picture = draw.picture_of(sch.func, "roofline")
+        assert picture.caption.endswith(said)
+        assert {"NVIDIA H200 SXM", "each byte once", "step 0"} <= set(picture.strips[0].words)
+        assert "if caches keep nothing" in picture.full
+
+
+def test_steps_that_stand_close_have_words_that_do_not_meet():
+    one = roofline([kernel(program(4, 32))], H200)
+    assert one is not None
+    rates = [2 ** (step / 4) for step in range(5)]
+    known = [replace(one, intensity=one.intensity * n, roof=one.roof * n) for n in rates]
+    (strip,) = roofline_picture([*enumerate(known)]).strips
+    labels = [s for s in strip.shapes if isinstance(s, Words) and s.of.title.startswith("step")]
+    assert [words.label for words in labels] == ["3", "2", "1", "0", "step 4"]
+    rooms = [
+        (s.x - width_of(s.label) * (s.anchor == "end"), width_of(s.label), s.y) for s in labels
+    ]
+    for (left, wide, low), (other, broad, foot) in combinations(rooms, 2):
+        assert abs(low - foot) >= 13 or left + wide <= other or other + broad <= left
 
 
 PRODUCT = """

@@ -168,7 +168,9 @@ def test_without_shared_memory_it_says_what_would_be_there():
     func = script.parse(text.format(cell="i", threads=4, dtype="int8", vector=1, guard="i >= 0"))
     picture = draw.picture_of(func, "banks")
     assert picture.caption.startswith("No warp reads or writes shared memory; cache_read")
-    assert "?" in picture.strips[0].words and picture.table.rows == ()
+    assert "none" in picture.strips[0].words and picture.table.rows == ()
+    assert "?" not in picture.strips[0].words, "no question keeps it back"
+    assert draw.plain(picture)["table"] == "", "a table without rows says nothing"
 
 
 def test_what_data_decide_is_left_out_and_said():
@@ -178,7 +180,9 @@ def main(A: T.Buffer((32,), "int32"), C: T.Buffer((32,), "int32")):
     for i in T.thread_binding(32, thread="threadIdx.x"):
         C[i] = A[A[i] % 32]
 """)
-    assert draw.picture_of(func, "sectors").full.splitlines()[-1] == "Left out: A[A[i] % 32]."
+    picture = draw.picture_of(func, "sectors")
+    assert picture.full.splitlines()[-1] == "Left out: A[A[i] % 32]."
+    assert picture.caption.endswith("sectors, the least. Not counted: A[A[i] % 32].")
 
 
 @pytest.mark.parametrize(

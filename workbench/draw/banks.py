@@ -71,11 +71,11 @@ def banks_scene(
     return Scene(wide, y + 1, tuple(shapes), scrolls=True)
 
 
-def covered_banks() -> Scene:
-    """The banks alone, and "?" for who asks them."""
+def covered_banks(said: str = "?") -> Scene:
+    """The banks alone, and what is `said` of who asks them."""
     columns = _Columns(WIDE)
     box = Rect(LEFT, HEAD, BANKS * columns.each, 2 * LINE, "idle")
-    mark = Words("?", columns.x(BANKS // 2), HEAD + LINE + 4)
+    mark = Words(said, columns.x(BANKS // 2), HEAD + LINE + 4)
     return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(columns), box, mark))
 
 

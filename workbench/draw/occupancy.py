@@ -9,6 +9,7 @@ from workbench.diag import count_text, size_text
 from workbench.draw.picture import Picture
 from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, longest, standing
 from workbench.insight import Limit, Occupancy, Table
+from workbench.target import get
 
 WIDE = 332.0  # px of a strip, which fits a phone
 LINE, BAR, APART = 15.0, 16.0, 8.0  # px: words over a bar, the bar, and what is between bars
@@ -17,10 +18,8 @@ LOWEST = 2.0  # px of blocks on a multiprocessor
 NAMES = {"blocks": "block slots", "bytes of shared memory": "shared memory"}
 LAUNCH = "blocks of the launch"
 NONE = "How many blocks a multiprocessor holds is not known of this GPU."
-LEGEND = (
-    "Each bar is all that a multiprocessor has of one thing, each box what a block takes of it: "
-    "filled of those that are there, hollow of those that have room besides."
-)
+LEGEND = "Each bar is all that a multiprocessor has of one thing, each box what a block takes of it"
+KEY = "filled: blocks that are there; hollow: room for more"
 
 
 def occupancy_picture(found: Sequence[Occupancy | None]) -> Picture:
@@ -32,11 +31,11 @@ def occupancy_picture(found: Sequence[Occupancy | None]) -> Picture:
     known = [one for one in found if one is not None]
     if not known:
         return Picture((), NONE, Table(("kernel",), ()), "modelled")
-    strips = tuple(_strip(one, named=len(known) > 1) for one in known)
+    strips = tuple(_strip(one, named=len(known) > 1, key=one is known[-1]) for one in known)
     tight = min(known, key=lambda one: one.fraction)
     rows = tuple((one.kernel, *row) for one in known for row in one.table.rows)
     table = Table(("kernel", *known[0].table.columns), rows)
-    full = "\n".join([*(one.caption for one in known), LEGEND])
+    full = "\n".join([*(one.caption for one in known), f"{LEGEND}; {KEY}."])
     return Picture(strips, _caption(tight), table, "modelled", full=full)
 
 
@@ -56,15 +55,15 @@ def covered_occupancy() -> Scene:
 def _caption(one: Occupancy) -> str:
     low, high = (f"{100 * part:.2g}%" if part < 0.01 else f"{part:.0%}" for part in one.fraction)
     full = low if low == high else f"{low} to {high}"
-    why = (
-        f"limited by {NAMES.get(one.limited_by, one.limited_by)}"
-        if one.limited_by
-        else ("registers decide")
-    )
-    return f"{full} of a multiprocessor's warps are there: {why}."
+    why = f"limited by {NAMES.get(one.limited_by, one.limited_by)}"
+    if not one.limited_by:
+        why = "registers decide"
+    elif one.limited_by == LAUNCH:
+        why = "the launch has too few blocks"
+    return f"{get(one.target).title}: {full} of its warps are there; {why}."
 
 
-def _strip(one: Occupancy, named: bool) -> Scene:
+def _strip(one: Occupancy, named: bool, key: bool) -> Scene:
     shapes: list[Shape] = []
     y = 0.0
     if named:
@@ -77,6 +76,9 @@ def _strip(one: Occupancy, named: bool) -> Scene:
         for shape, bottom in _waves(one, y):
             shapes.append(shape)
             y = max(y, bottom)
+    if key:
+        shapes.append(Words(KEY, 1, y + LINE - 2, "muted", "start"))
+        y += LINE
     return Scene(WIDE, y + 2, tuple(shapes))
 
 
@@ -134,9 +136,10 @@ def _waves(one: Occupancy, y: float) -> Iterator[tuple[Shape, float]]:
     """The first wave and the last: a box a multiprocessor, filled as far as it has blocks."""
     count, room = one.multiprocessors, one.room[0]
     low, high = (max(ceil(round(n, 9)), 1) for n in one.waves)
-    waves = count_text(low, "wave") if low == high else f"{low:,} to {high:,} waves, by registers"
-    head = f"{one.blocks:,} blocks on {count} multiprocessors: {waves}"
+    waves = count_text(low, "wave") if low == high else f"{low:,} to {high:,} waves"
+    forms = (f"{one.blocks:,} blocks on {count} multiprocessors: ", f"{one.blocks:,} blocks: ")
     role = "strong" if one.limited_by == LAUNCH else "words"
+    head = longest([form + waves for form in forms], WIDE, role)
     yield Words(head, 1, y + LINE - 4, role, "start"), y + LINE
     y += LINE
     for wave in sorted({0, (high if low == high else 1) - 1}):

@@ -131,7 +131,7 @@ def plain(picture: Picture) -> dict[str, Any]:
         "strips": [svg(strip) for strip in picture.strips],
         "caption": picture.caption,
         "full": picture.full,
-        "table": table_html(picture.table),
+        "table": table_html(picture.table) if picture.table.rows else "",
         "line": picture.line_style,
         "kind": picture.kind,
         "about": KIND_WORDS[picture.kind],

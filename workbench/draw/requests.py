@@ -66,7 +66,8 @@ def requests_picture(
     words = _OF[name]
     if not found:
         caption = f"Data or sizes decide: {', '.join(left_out)}." if left_out else words.none
-        return Picture((covered_request(name),), caption, Table(("lane",), ()), words.kind)
+        said = "data decide" if left_out else "none"
+        return Picture((covered_request(name, said),), caption, Table(("lane",), ()), words.kind)
     rest = {axis: value for axis, value in select.items() if axis != "access"}
     number = select.get("access", worst_of(found))
     if number not in range(len(found)):
@@ -82,12 +83,14 @@ def requests_picture(
     full = [caption, _where(requests, at), f"{requests.text}.", _alike(requests, words)]
     full += [words.legend, *([f"Left out: {', '.join(left_out)}."] if left_out else [])]
     table = _banks_table(lanes) if name == "banks" else _sectors_table(lanes)
+    if left_out:
+        caption = _beside(caption, left_out)
     return Picture((scene,), caption, table, words.kind, full="\n".join(full))
 
 
-def covered_request(name: str) -> Scene:
-    """Banks or lanes alone, and "?" for what is asked."""
-    return covered_banks() if name == "banks" else covered_sectors()
+def covered_request(name: str, said: str = "?") -> Scene:
+    """Banks or lanes alone, and what is `said` in the place of what is asked."""
+    return (covered_banks if name == "banks" else covered_sectors)(said)
 
 
 def access_name(requests: Requests) -> str:
@@ -109,6 +112,12 @@ def _caption(requests: Requests, lanes: Lanes, at: Mapping[str, int], words: _Wo
     else:
         forms = [f"This {one}: {takes}; the worst: {requests.worst_cost}.", f"This one: {takes}."]
     return next((form for form in forms if len(form) <= MOST), forms[-1])
+
+
+def _beside(caption: str, left_out: Sequence[str]) -> str:
+    """The caption, with what no request is shown of, in so many words as fit."""
+    forms = [f"{caption} Not counted: {', '.join(left_out)}.", f"{caption} Not all are counted."]
+    return next((form for form in forms if len(form) <= MOST), caption)
 
 
 def _where(requests: Requests, at: Mapping[str, int]) -> str:

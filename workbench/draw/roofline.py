@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log2
+from typing import TypeAlias
 
 from workbench.draw.banks import runs_text
 from workbench.draw.picture import Picture
@@ -20,23 +21,28 @@ from workbench.draw.scene import (
     width_of,
 )
 from workbench.insight import Roofline, Table
+from workbench.target import get
 
 WIDE, HIGH = 332.0, 236.0  # px of the scene, which fits a phone
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 312.0, 20.0, 196.0  # px of the field between the axes
+COVERED = 100.0  # px: where the field ends of which a question keeps all back
 X = (-4, 12)  # operations a byte from 2^-4 to 2^12, the same for all programs
 DEEP = 12  # doublings from the roof down to the lowest line
 RADIUS = 4.0  # px of a program
 LEGEND = (
     "The slanting line is the most that memory allows, the level one the most that the GPU "
     "computes; the dashed line is where a program stands that moves each byte once. Programs stand "
-    "where the roofs have them, joined in the order of their steps; a GPU may take longer."
+    "where the roofs have them if caches keep nothing, joined in the order of their steps: one "
+    "that asks for bytes again may be faster than that, and each may be slower for other reasons."
 )
+ONCE = "each byte once"
 
 
 def roofline_picture(known: Sequence[tuple[int, Roofline]]) -> Picture:
     """Where programs stand, each with the number of its step, the one that is looked at last."""
     now = known[-1][1]
-    shapes = [*_axes(now), *_programs(known)]
+    once = _once(now)
+    shapes = [*_axes(now), once, *_programs(known, once)]
     rows = tuple(
         (number, one.work, one.bytes, round(one.intensity, 4), one.bound) for number, one in known
     )
@@ -51,16 +57,25 @@ def roofline_picture(known: Sequence[tuple[int, Roofline]]) -> Picture:
 
 
 def covered_roofline() -> Scene:
-    """The axes alone, and "?" for where programs stand."""
-    box = Rect(LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP, "idle")
-    mark = Words("?", (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)
-    return Scene(WIDE, HIGH, (box, mark, *_names()))
+    """The axes alone, and "?" for where programs stand: low, so that what to do stays in sight."""
+    box = Rect(LEFT, TOP, RIGHT - LEFT, COVERED - TOP, "idle")
+    mark = Words("?", (LEFT + RIGHT) / 2, (TOP + COVERED) / 2 + 4)
+    return Scene(WIDE, COVERED + 24, (box, mark, *_names(COVERED + 19)))
 
 
 def _caption(known: Sequence[tuple[int, Roofline]]) -> str:
     first, now = known[0][1], known[-1][1]
     moved = f", {first.intensity:.3g} at first" if first.intensity != now.intensity else ""
-    return f"{now.intensity:.3g} operations a byte{moved}: {now.bound} is the limit."
+    return f"{now.intensity:.3g} operations a byte{moved}: {_limit(now)}."
+
+
+def _limit(one: Roofline) -> str:
+    """What stands in the way: memory for sure only where each byte that is moved once is too much.
+
+    All that a program asks for is counted, so what caches keep lifts it above where it stands.
+    """
+    sure = one.bound == "compute" or one.ideal < one.ridge
+    return f"{one.bound} is the limit" + ("" if sure else " without caches")
 
 
 def _x(intensity: float) -> float:
@@ -73,8 +88,8 @@ def _y(rate: float, peak: float) -> float:
     return TOP + min(below, DEEP) * (BOTTOM - TOP) / DEEP
 
 
-def _names() -> Iterator[Words]:
-    yield Words("operations a byte", RIGHT, HIGH - 8, "muted", "end")
+def _names(foot: float) -> Iterator[Words]:
+    yield Words("operations a byte that is asked for", RIGHT, foot, "muted", "end")
     yield Words("operations a second", 1, TOP - 9, "muted", "start")
 
 
@@ -85,11 +100,11 @@ def _axes(of: Roofline) -> Iterator[Shape]:
         x = _x(2.0**power)
         grid.append(((x, TOP), (x, BOTTOM)))
         said = f"{2**power:,}" if power >= 0 else f"1/{2**-power}"
-        yield Words(said, x, BOTTOM + 14, "muted")
+        yield Words(said, x, BOTTOM + 17, "muted")
     for down in range(0, DEEP + 1, 4):
         y = _y(of.peak / 2**down, of.peak)
         grid.append(((LEFT, y), (RIGHT, y)))
-        yield Words(_rate(of.peak / 2**down), LEFT - 4, y + 4, "muted", "end")
+        yield Words(_rate(of.peak / 2**down), LEFT - 4, min(y + 4, BOTTOM - 1), "muted", "end")
     yield path("grid", *grid)
     low = max(of.peak / 2**DEEP / of.bandwidth, 2.0 ** X[0])
     start = (_x(low), _y(low * of.bandwidth, of.peak))
@@ -97,7 +112,15 @@ def _axes(of: Roofline) -> Iterator[Shape]:
     ideal = _x(of.ideal)
     top = _y(min(of.peak, of.ideal * of.bandwidth), of.peak)
     yield path("asked", ((ideal, top), (ideal, BOTTOM)))
-    yield from _names()
+    yield from _names(HIGH - 5)
+    yield Words(get(of.target).title, RIGHT, TOP - 9, "muted", "end")
+
+
+def _once(of: Roofline) -> Words:
+    """What the dashed line says, at its foot, where there is room beside it."""
+    x = _x(of.ideal)
+    left = x + 4 + width_of(ONCE) > RIGHT
+    return Words(ONCE, x - 4 if left else x + 4, BOTTOM - 6, "muted", "end" if left else "start")
 
 
 def _rate(rate: float) -> str:
@@ -107,7 +130,11 @@ def _rate(rate: float) -> str:
     return f"{count:.0f} {unit}" if count >= 10 else f"{count:.2g} {unit}"
 
 
-def _programs(known: Sequence[tuple[int, Roofline]]) -> Iterator[Shape]:
+Room: TypeAlias = tuple[float, float, float]
+"""Where words are: their left end, their right end, and their foot."""
+
+
+def _programs(known: Sequence[tuple[int, Roofline]], once: Words) -> Iterator[Shape]:
     """A line from program to program, and each; those that stand in one spot are one."""
     spots: dict[Spot, list[int]] = {}
     way: list[Spot] = []
@@ -118,17 +145,41 @@ def _programs(known: Sequence[tuple[int, Roofline]]) -> Iterator[Shape]:
     if len(way) > 1:
         yield path("joined", way)
     names: Mapping[int, Roofline] = dict(known)
-    taken: list[tuple[float, float, float]] = []
-    for spot, numbers in spots.items():
+    taken, drawn = [_room(once)], []
+    for spot, numbers in sorted(spots.items(), key=lambda pair: known[-1][0] not in pair[1]):
         last = known[-1][0] in numbers
         one = names[numbers[-1]]
         said = runs_text(numbers)
-        title = f"step {said}: {one.intensity:.3g} operations a byte, {one.bound} is the limit"
-        x, y = spot[0] + RADIUS + 3, spot[1] + 16
-        end = x + width_of(said)
-        while any(abs(y - b) < 13 and x < right and a < end for a, right, b in taken):
-            y += 13
-        taken.append((x, end, y))
+        title = f"step {said}: {one.intensity:.3g} operations a byte, {_limit(one)}"
+        if last:
+            said = f"step{'s' * (len(numbers) > 1)} {said}"
+        words = _label(said, spot, taken, "on-strong" if last else "on")
+        taken.append(_room(words))
         mark = dot(*spot, RADIUS, "chosen" if last else "served")
-        words = Words(said, x, y, "on-strong" if last else "on", "start")
-        yield from standing(Stands(title=title), (mark, words))
+        drawn.append(standing(Stands(title=title), (mark, words)))
+    for shapes in reversed(drawn):  # the program that is looked at lies above the others
+        yield from shapes
+
+
+def _label(said: str, spot: Spot, taken: Sequence[Room], role: str) -> Words:
+    """A spot's words: under the roof, else above it, else further down, where none are yet."""
+    x, y = spot
+    below = [(x + RADIUS + 3, y + 16 + 13 * row, "start") for row in range(len(taken) + 1)]
+    above = (x - RADIUS - 1, y - RADIUS - 1, "end")
+    for left, bottom, anchor in (below[0], above, *below[1:]):
+        words = Words(said, left, bottom, role, anchor)
+        room = _room(words)
+        inside = room[0] >= LEFT and room[1] <= WIDE
+        if inside and not any(_meet(room, other) for other in taken):
+            return words
+    return Words(said, below[0][0], below[0][1], role, "start")
+
+
+def _room(words: Words) -> Room:
+    wide = width_of(words.label, words.role)
+    left = words.x - (wide if words.anchor == "end" else 0)
+    return left, left + wide, words.y
+
+
+def _meet(one: Room, other: Room) -> bool:
+    return abs(one[2] - other[2]) < 13 and one[0] < other[1] and other[0] < one[1]

@@ -46,11 +46,11 @@ def sectors_scene(requests: Requests, lanes: Lanes, chosen: int | None = None) -
     return Scene(WIDE, END, tuple(shapes))
 
 
-def covered_sectors() -> Scene:
-    """The lanes alone, and "?" for what they want."""
+def covered_sectors(said: str = "?") -> Scene:
+    """The lanes alone, and what is `said` of what they want."""
     box = Rect(LEFT, RULER, WIDE - LEFT - 2, HIGH, "idle")
     ticks = [Rect(_tick(lane), LANES, TICK, TICK, "served") for lane in range(WARP)]
-    mark = Words("?", (LEFT + WIDE) / 2, RULER + HIGH / 2 + 4)
+    mark = Words(said, (LEFT + WIDE) / 2, RULER + HIGH / 2 + 4)
     return Scene(WIDE, RULER + HIGH + 2, (*_heads(), *ticks, box, mark))
 
 

@@ -67,7 +67,7 @@ def roofline(kernels: Sequence[Kernel], target: Target) -> Roofline | None:
     seconds = max(counted.work / peak, moved / bandwidth)
     caption = (
         f"{intensity:.3g} operations a byte: on {target.title} {bound} is the limit, "
-        f"at most {roof / 1e9:.4g} billion operations a second."
+        f"at most {roof / 1e9:.4g} billion operations a second where caches keep nothing."
     )
     rows: tuple[tuple[str | int | float, ...], ...] = (
         ("work (operations)", counted.work),

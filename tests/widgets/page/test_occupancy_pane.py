@@ -17,8 +17,8 @@ from workbench.widgets.page.pictures import picture_pane
 @pytest.mark.parametrize(
     ("arch", "caption"),
     [
-        ("sm_90", "31% of a multiprocessor's warps are there: limited by registers."),
-        ("sm_75", "12% to 100% of a multiprocessor's warps are there: registers decide."),
+        ("sm_90", "NVIDIA H200 SXM: 31% of its warps are there; limited by registers."),
+        ("sm_75", "NVIDIA H200 SXM: 12% to 100% of its warps are there; registers decide."),
     ],
 )
 def test_registers_hold_for_a_gpu_of_their_kind(

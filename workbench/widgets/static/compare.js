@@ -8,7 +8,7 @@ import { timesTable } from "./run.js";
 export function comparePane(lab) {
   const pane = h("section.wb-pane.wb-compare", { "aria-label": "Comparison" });
   const settle = oneStop(pane);
-  return { pane, draw, inputs: () => [lab.against, lab.comparison(), running()] };
+  return { pane, draw, inputs: () => [lab.against, lab.comparison(), lab.offline, running()] };
 
   function running() {
     return lab.status.kind === "running";
@@ -37,6 +37,7 @@ export function comparePane(lab) {
     const compared = lab.comparison();
     pane.hidden = lab.against === null;
     if (pane.hidden) return pane.replaceChildren();
+    pane.toggleAttribute("data-fixed", lab.offline); // no Python compares another picture
     const a = lab.node(lab.against);
     const title = h(
       "div.wb-row",
