@@ -22,7 +22,7 @@ from pathlib import Path
 import workbench as wb
 from benchmarks.convolutions import lesson_large, lesson_small
 from benchmarks.histories import histories, large
-from benchmarks.matmuls import ahead_large, large_branches
+from benchmarks.matmuls import ahead_large, large_branches, slow
 from benchmarks.sanitize import cuda_tool
 from benchmarks.steps import Results, Step, steps
 from benchmarks.vendor import nvidia_smi
@@ -126,6 +126,7 @@ def _lessons() -> Iterator[tuple[str, wb.Schedule]]:
     yield "matrix multiply of 1024 x 1024", large_branches()
     yield "lesson 9", ahead_large()
     yield "lesson 6", lesson_large()
+    yield from ((name, wb.Schedule(sch.func)) for name, sch in slow())
     yield from histories()
     yield "lesson 6 in small", lesson_small()
     yield from large()

@@ -18,6 +18,7 @@ from benchmarks.matmuls import (
     grid,
     large_branches,
     matmul,
+    slow,
     strided,
 )
 from benchmarks.steps import Results
@@ -48,8 +49,8 @@ def run_matmuls(results: Results, runs: list[recorded.Run]) -> list[Results]:
 
 
 def run_grid(results: Results, runs: list[recorded.Run]) -> list[Results]:
-    """Shared-memory blocking with each of lesson 4's tile sizes: only the finished schedules."""
-    source = ((name, wb.Schedule(sch.func)) for name, sch in grid())
+    """Lesson 4's tile sizes, and the schedules of lesson 8: only the finished ones."""
+    source = ((name, wb.Schedule(sch.func)) for name, sch in (*slow(), *grid()))
     return large_jobs.run(source, product(), results, runs)
 
 

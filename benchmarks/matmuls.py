@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from typing import Any
 
 import workbench as wb
 from workbench import script
 from workbench.ir import PrimFunc
+from workbench.lesson import in_registers, in_shared
 
 _MATMUL = """
 @T.prim_func
@@ -249,6 +251,22 @@ def ahead_large() -> wb.Schedule:
         sch.goto(0)
         strided(sch, ahead=True, copies=copies)
     return sch
+
+
+def slow() -> Iterator[tuple[str, wb.Schedule]]:
+    """Lesson 8's schedules that are none of another lesson's, and the one that spills."""
+    for name, steps in (
+        ("first", partial(in_registers, tile=(4, 4), threads=(16, 16), depth=4, along="i")),
+        ("second", partial(in_registers, tile=(8, 8), threads=(2, 2), depth=4)),
+        ("fourth", partial(in_shared, tile=(16, 16), threads=(8, 8), depth=8)),
+        (
+            "sixth, mended",
+            partial(in_shared, tile=(8, 8), threads=(8, 8), depth=8, virtual=(2, 2), pad=4),
+        ),
+    ):
+        sch = wb.Schedule(matmul(LARGE))
+        steps(sch)
+        yield f"lesson 8, {name}", sch
 
 
 def grid() -> Iterator[tuple[str, wb.Schedule]]:

@@ -39,22 +39,25 @@ def no_records(monkeypatch) -> None:
     monkeypatch.setattr(recorded, "all_runs", lambda: ())
 
 
-def test_without_a_gpu_counts_are_compared_and_no_time_is_made_up():
+def test_without_a_gpu_counts_are_compared_and_times_modelled():
+    gpu, (naive, local, shared, _) = wb.target.get("nvidia/h200"), programs().values()
+    us = [wb.insight.modelled(wb.build(p).kernels, gpu).us for p in (naive, local, shared)]
     assert str(lesson.compare(programs(), *ARRAYS)).splitlines() == [
         "        blocks  threads in each  global loads an output  shared loads an output"
-        "  shared bytes a block  barriers a block                   time  of the roof",
+        "  shared bytes a block  barriers a block               time  of the roof",
         "naive       16              256                     192                       0"
-        "                     0                 0  no time without a GPU",
+        f"                     0                 0  {us[0]:.3g} µs, modelled",
         "local       16               16                      32                       0"
-        "                     0                 0  no time without a GPU",
+        f"                     0                 0  {us[1]:.3g} µs, modelled",
         "shared      16               16                       8                     128"
-        "                 2,048                 8  no time without a GPU",
-        f"start{'':128}no kernel",
+        f"                 2,048                 8  {us[2]:.3g} µs, modelled",
+        f"start{'':124}no kernel",
         "",
         "Counts are exact, from the kernels.",
         "start: Can't build this: no loop of `C` is bound to blocks or threads, so no GPU thread "
         "runs it.",
-        "Where there is no time, none was recorded for that very program.",
+        "A modelled time is worked out from the program and the data sheet of NVIDIA H200 SXM: "
+        "none was recorded for that very program.",
     ]
 
 

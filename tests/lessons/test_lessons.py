@@ -37,6 +37,7 @@ MINUTES = {
     "04_shared_blocking.ipynb": 45,
     "06_convolution.ipynb": 45,
     "07_own_operator.ipynb": 45,
+    "08_why_is_it_slow.ipynb": 45,
     "09_as_fast_as_cublas.ipynb": 45,
 }
 
@@ -271,6 +272,7 @@ ANSWERS = {
     "04_shared_blocking.ipynb": ["4 times", "128 loads", "32 loads"],
     "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn"],
     "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 loads", "60 loads"],
+    "08_why_is_it_slow.ipynb": ["16 sectors", "4 turns"],
     "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
 }
 

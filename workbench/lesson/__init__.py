@@ -11,10 +11,12 @@ from workbench.lesson.machine import gpu
 from workbench.lesson.mending import Mending, mending
 from workbench.lesson.naive import naive
 from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
+from workbench.lesson.products import in_registers, in_shared
 from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
+from workbench.lesson.why import Losses, why
 
 __all__ = [
     "Banks",
@@ -22,6 +24,7 @@ __all__ = [
     "Comparison",
     "Exercise",
     "Goal",
+    "Losses",
     "Mending",
     "Progress",
     "Quiz",
@@ -36,6 +39,8 @@ __all__ = [
     "gpu",
     "how_many_loads",
     "how_often_used",
+    "in_registers",
+    "in_shared",
     "loads_of",
     "mending",
     "naive",
@@ -45,4 +50,5 @@ __all__ = [
     "review",
     "traffic",
     "who_computes",
+    "why",
 ]

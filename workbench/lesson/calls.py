@@ -11,6 +11,7 @@ from typing import Any
 from workbench.lesson import convolutions, programs
 from workbench.lesson.content import Entry
 from workbench.lesson.machine import Launch
+from workbench.lesson.products import in_registers, in_shared, scheduled
 
 BUILDERS: Mapping[str, Callable[..., Any]] = {
     build.__name__: build
@@ -31,7 +32,11 @@ BUILDERS: Mapping[str, Callable[..., Any]] = {
         convolutions.one_output_each,
         convolutions.tiled_convolution,
     )
-} | {"launch": Launch}
+} | {
+    "launch": Launch,
+    "in_registers": scheduled(in_registers),
+    "in_shared": scheduled(in_shared),
+}
 """What a file may call. Nothing else is run: a file is data."""
 
 START = "start"

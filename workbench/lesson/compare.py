@@ -8,8 +8,9 @@ from html import escape
 from itertools import compress
 from typing import Any
 
-from workbench import insight
+from workbench import insight, target
 from workbench.diag import Fail, prose
+from workbench.draw.pictures import GPU
 from workbench.insight import Counts
 from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing
@@ -27,9 +28,9 @@ COLUMNS = ("", *COSTS, "time", "of the roof")
 class Row:
     """One program, or what stands beside the programs.
 
-    `counts` is None where no kernel was built, `timing` where no time is known: `note` then says
-    so in the table and `why` below it. `roof` is the least time, in seconds, that the device's
-    data sheet allows for the work.
+    `counts` is None where no kernel was built, `timing` where none was measured: `modelled` is the
+    time then, in µs, or None, and `note` says so in the table and `why` below it. `roof` is the
+    least time, in seconds, that the device's data sheet allows for the work.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Row:
     threads: tuple[int, ...] = ()  # of a block, kernel by kernel
     shared_bytes: int = 0
     timing: Timing | None = None
+    modelled: float | None = None
     roof: float | None = None
     note: str = ""
     why: str = ""
@@ -52,6 +54,8 @@ class Row:
         return tuple(costs[name].text for name in COSTS)
 
     def _timed(self) -> tuple[str, str]:
+        if self.modelled is not None:
+            return f"{self.modelled:,.3g} µs, modelled", ""
         if self.timing is None:
             return self.note, ""
         share = f"{self.roof / self.timing.median:.0%}" if self.roof else ""
@@ -114,7 +118,8 @@ def compare(
 ) -> Comparison:
     """Count what each of `programs` does on a GPU, and time it on `arrays` where they are given.
 
-    Counts are exact. Without a GPU, times are those recorded for the very same programs, or none.
+    Counts are exact. Without a GPU, times are those recorded for the very same programs, or else
+    modelled.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
     of the program at the peak of the device's data sheet, or its arrays moved once, whichever
     takes longer. Raises Fail where `programs` or `beside` give no names.
@@ -158,8 +163,10 @@ def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
     try:
         timing = built.time(*arrays)
     except DeviceError as error:
-        known = built.device.is_gpu  # then something went wrong, which the learner wants to know
-        return replace(row, note=NO_TIME, why=error.headline if known else "")
+        if built.device.is_gpu:  # then something went wrong, which the learner wants to know
+            return replace(row, note=NO_TIME, why=error.headline)
+        guess = insight.modelled(built.kernels, target.get(GPU))
+        return replace(row, modelled=guess.us, note=NO_TIME)
     return replace(row, timing=timing, roof=roof(built, timing.device))
 
 
@@ -179,6 +186,11 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
         )
     notes += dict.fromkeys(doubt for row in rows if row.timing for doubt in row.timing.doubts)
     notes += [f"{row.name}: {row.why}" for row in rows if row.why]
-    if any(row.note == NO_TIME for row in rows):
+    if any(row.modelled is not None for row in rows):
+        notes.append(
+            f"A modelled time is worked out from the program and the data sheet of "
+            f"{target.get(GPU).title}: none was recorded for that very program."
+        )
+    if any(row.note == NO_TIME and row.modelled is None for row in rows):
         notes.append("Where there is no time, none was recorded for that very program.")
     return tuple(notes)

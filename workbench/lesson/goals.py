@@ -9,6 +9,7 @@ from math import prod
 
 from workbench import insight, lower, target
 from workbench.diag import Fail, Refusal, count_text
+from workbench.draw.pictures import GPU
 from workbench.insight import Counts
 from workbench.ir import (
     Barrier,
@@ -204,3 +205,14 @@ def at_most_shared(most: int) -> Measure:
         "of them can run there."
     )
     return Measure(f"at most {most:,} bytes of shared memory for each block", found, why)
+
+
+def at_most_modelled(most: float) -> Measure:
+    """Little modelled time on an H200, in µs."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        us = insight.modelled(kernels(func, GPU), target.get(GPU)).us
+        return us is not None and us <= most, "no modelled time" if us is None else f"{us:.2f} µs"
+
+    why = "It is the time that the program's own loads, turns and waits come to on that GPU."
+    return Measure(f"at most {most:.2f} µs on {target.get(GPU).title}, modelled", found, why)

@@ -12,6 +12,7 @@ from workbench.diag import count_text
 from workbench.ir import For, PrimFunc, walk
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.edge import fetching_again, idle_threads
+from workbench.lesson.faults import fault
 from workbench.lesson.goals import blocks, counts, global_loads, kernels, shared_bytes
 from workbench.lesson.machine import Launch, idle_lanes, length, start_of
 from workbench.lesson.predict import (
@@ -115,6 +116,7 @@ MEASURES: Mapping[str, Callable[[PrimFunc, str], str]] = {
     "turns of a warp": lambda func, of: count_text(turns_of(func, of), "turn"),
     "questions of the padding": _questions_of_the_padding,
     "least milliseconds": _least_milliseconds,
+    "fault": lambda func, of: fault(func),
 }
 """Of a program; `of` is a cell, a buffer, or a GPU, or "" where nothing is named."""
 

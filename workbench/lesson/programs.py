@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from operator import add
 from typing import Literal, TypeAlias
 
@@ -42,6 +42,7 @@ def window(outputs: int, width: int, stride: int = 1) -> PrimFunc:
     )
 
 
+@cache  # that of a lesson is asked about again and again
 def product(
     rows: int, columns: int, summed: int, *, term: str = "A[vi, vk] * B[vk, vj]"
 ) -> PrimFunc:

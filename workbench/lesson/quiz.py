@@ -95,6 +95,17 @@ def items(name: str) -> Sequence[Item]:
     return QUIZZES[name].made()
 
 
+def is_answered(name: str) -> bool:
+    """Whether all questions of the quiz of that name were answered. Raises Fail as `quiz` does."""
+    return all(_asked(name).given)
+
+
+def _asked(name: str) -> Quiz:
+    if name not in tuple(QUIZZES):
+        raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
+    return Quiz(name, items(name), record.file_of(QUIZZES[name].lesson))
+
+
 def quiz(name: str) -> Any:
     """The questions of that name ("01_end"), to be answered in the notebook.
 
@@ -103,9 +114,7 @@ def quiz(name: str) -> Any:
 
     >>> _ = lesson.quiz("01_end")
     """
-    if name not in tuple(QUIZZES):
-        raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
-    asked = Quiz(name, items(name), record.file_of(QUIZZES[name].lesson))
+    asked = _asked(name)
     try:
         view = import_module("workbench.widgets.small.quiz")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:
