@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from types import SimpleNamespace
 from weakref import WeakValueDictionary
@@ -26,9 +26,11 @@ from benchmarks.matmuls import (
     LARGE,
     SCHEDULES,
     ahead_large,
+    grid,
     large_branches,
     matmul,
     naive,
+    slow,
     strided,
 )
 from benchmarks.sanitize import host_program
@@ -247,6 +249,7 @@ def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         timed = [sch for _, sch in sources]
         timed += [large_branches(), ahead_large(), lesson_small(), lesson_large()]
+        timed += [sch for _, sch in chain(slow(), grid())]
         return {recorded.program_key(node.func) for sch in timed for node in sch.history}
 
 
@@ -256,11 +259,13 @@ def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
 def nodes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[HistoryNode]:
-    """Every step of the schedules that a lesson's cells make."""
+    """Every step of the schedules that a lesson's cells make; of lesson 8's those it compares."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("lesson"))  # where its cells keep pictures
         Path("my-work").mkdir()
-        return [node for sch in schedules_of(request.param, patch) for node in sch.history]
+        made = [node for sch in schedules_of(request.param, patch) for node in sch.history]
+        compared = request.param.startswith("08")
+        return [node for node in made if node.mark not in ("", "start") or not compared]
 
 
 @pytest.mark.lesson

@@ -9,7 +9,7 @@ from html import unescape
 from typing import Any, get_args
 
 from benchmarks.convolutions import lesson_small
-from benchmarks.matmuls import ahead_small, blocking, blocking_with_shared, matmul
+from benchmarks.matmuls import LARGE, ahead_small, blocking, blocking_with_shared, matmul, slow
 from tests.support.every import EVERY
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench.ir import PrimFunc
@@ -68,8 +68,11 @@ def histories() -> Iterator[Schedule]:
 
 
 def alone() -> Iterator[Schedule]:
-    """What lessons 6 and 9 ask about, each alone: on the way there is much that comes as often."""
-    ways = (lesson_small(), "B", ("conv_",)), (ahead_small(), "C_update", ("tile_", "ahead_"))
+    """What lessons 6, 8, 9 ask about, each alone: on the way there is much that comes as often."""
+    ways = [(lesson_small(), "B", ("conv_",)), (ahead_small(), "C_update", ("tile_", "ahead_"))]
+    large = [sch for _, sch in slow()]
+    large.append(blocking_with_shared(Schedule(matmul(LARGE)), 8, 8, 8, 8, 8))
+    ways += [(sch, "C_update", ("lanes_", "tutorial_")) for sch in large]
     for way, block, beginnings in ways:
         asked = [question for name, question in QUESTIONS.items() if name.startswith(beginnings)]
         for node in way.history:
