@@ -84,6 +84,8 @@ def test_numbers_stay_whole_and_code_is_marked(
         file.write_text(static_form.offline_page("lab", shown(lab), ""))
         page.goto(file.as_uri())
         expect(page.locator(".wb-pane").filter(visible=True).first).to_be_visible()
+        if page.locator(".wb-compare").filter(visible=True).count():
+            continue  # a saved comparison has its one picture, and no tabs
         for turn, name in enumerate(("who does what", *MACHINE_PANES[1:]), k):
             set_width(page, WIDTHS[0])
             tab = page.get_by_role("tab", name=name, exact=True)
