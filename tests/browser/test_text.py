@@ -85,7 +85,10 @@ def test_numbers_stay_whole_and_code_is_marked(
         page.goto(file.as_uri())
         expect(page.locator(".wb-pane").filter(visible=True).first).to_be_visible()
         if page.locator(".wb-compare").filter(visible=True).count():
-            continue  # a saved comparison has its one picture, and no tabs
+            for width in WIDTHS:  # a saved comparison has its one picture, and no tabs
+                set_width(page, width)
+                assert page.evaluate(FAULTS) == [], (k, width)
+            continue
         for turn, name in enumerate(("who does what", *MACHINE_PANES[1:]), k):
             set_width(page, WIDTHS[0])
             tab = page.get_by_role("tab", name=name, exact=True)
