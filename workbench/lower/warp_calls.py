@@ -9,7 +9,7 @@ are touched by calls alone, all threads of a warp come there, and the call is th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from workbench.arith import Bounds, equal, linear
@@ -58,13 +58,17 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class WarpCall:
-    """A call by TVM's name: what it writes, what it reads, how tiles lie, what it fills with."""
+    """A call by TVM's name: what it writes, what it reads, how tiles lie, what it fills with.
+
+    `rows` is how far apart rows of its tile in memory are said to be, where that is a number.
+    """
 
     name: str
     orders: tuple[str, ...]
     to: Tile
     sources: tuple[Tile, ...]
     value: Const | None = None
+    rows: int | None = None
 
 
 def warp_call(loop: For) -> WarpCall:
@@ -72,10 +76,11 @@ def warp_call(loop: For) -> WarpCall:
     loops, store = _nest(loop)
     if isinstance(store, BufferStore):
         note = attrs_dict(loop.annotations)[WARP_CALL]
-        name, *orders = note if isinstance(note, tuple) else (note,)
-        found = _call(str(name), tuple(map(str, orders)), [one.loop_var for one in loops], store)
+        name, *told = note if isinstance(note, tuple) else (note,)
+        orders = tuple(one for one in told if isinstance(one, str))
+        found = _call(str(name), orders, [one.loop_var for one in loops], store)
         if found is not None:
-            return found
+            return replace(found, rows=next((n for n in told if isinstance(n, int)), None))
     raise Refusal(
         f"what `{loop.loop_var.name}` does is no call of a warp, of which it has a note",
         loop,
@@ -272,6 +277,14 @@ def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> No
                 whole,
                 hint=f"let the tiles of its last two dimensions begin at multiples of {TILE}, and "
                 "whole ones be read and written",
+            )
+        if call.rows not in (None, tile.stride):
+            raise Refusal(
+                f"rows of a tile of {whole.name} are {tile.stride} cells apart, and "
+                f"{call.name} says {call.rows}",
+                whole,
+                hint=f"let the intrinsic say strides[0] of its buffer in place of {call.rows}",
+                detail="its tile is declared to lie one row after the other",
             )
         if (
             _is_multiple(tile.offset, ALIGNED // size, known)
