@@ -36,6 +36,7 @@ from benchmarks import (
     shared_sums,
     sharing,
     tensor_cores,
+    tile_convolutions,
     vendor,
 )
 from benchmarks.histories import histories, large
@@ -133,6 +134,7 @@ def report(results: Results) -> str:
         "shared sums",
         "row sum",
         "tensor cores",
+        "lesson 10",
         "any size",
         "any size, time",
         "choices",
@@ -170,6 +172,7 @@ def parts_of(
         "shared sums": shared_sums.compare_small,
         "row sum": shared_sums.time_large,
         "tensor cores": tensor_cores.compare,
+        "lesson 10": lambda: tile_convolutions.measure(results, runs),
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
         "choices": choices.compare,
