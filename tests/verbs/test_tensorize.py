@@ -11,6 +11,8 @@ import workbench as wb
 from tests.support.cases import CASES, seeds
 from tests.support.random_tensorized import random_tensorized
 from tests.support.steps import SameTerms
+from tests.support.tensor_core_product import whole
+from tests.support.tvm_oracle import file_verdict
 from workbench import script
 from workbench.lower import inline_tensor_intrinsics
 
@@ -109,9 +111,34 @@ def test_a_note_is_held_against_what_the_block_does_now():
         wb.build(sch, target="c")
 
 
-def test_tvm_takes_it_in_another_way(tmp_path):
-    with pytest.raises(wb.ScheduleError, match="tensorize, makes another program there"):
-        tensorized_only().to_tvm(tmp_path / "steps.py")
+def test_a_file_for_tvm_registers_and_tensorizes_at_its_end(tmp_path):
+    path = tmp_path / "steps.py"
+    tensorized_only().to_tvm(path)
+    text = path.read_text()
+    compared, _, tiles = text.partition("short(Scheduled))")
+    assert "tensorize" not in compared and tiles.splitlines()[-2:] == [
+        'sch.tensorize(i_1, "outer4x4")',
+        "module = sch.mod",
+    ]
+    assert 'tvm.s_tir.TensorIntrin.register("outer4x4", outer4x4_desc, outer4x4_impl)' in tiles
+    assert "        T.reads(C[0:4, 0:4], A[0:4, 0:1], B[0:1, 0:4])" in tiles
+    whole().to_tvm(path)
+    of_tvm = path.read_text()
+    assert "register(" not in of_tvm and "import tvm.s_tir.tensor_intrin.cuda" in of_tvm
+    sch = tensorized_only()
+    sch.bind("i_0", "threadIdx.x")
+    with pytest.raises(wb.ScheduleError) as refused:
+        sch.to_tvm(path)
+    assert refused.value.headline == (
+        "Can't write this for TVM: step 5, tensorize, makes another program there, and other steps "
+        "follow."
+    )
+
+
+@pytest.mark.tool
+def test_tvm_takes_the_file():
+    pytest.importorskip("tvm")
+    assert file_verdict(tensorized_only()) == ""
 
 
 @pytest.mark.fuzz

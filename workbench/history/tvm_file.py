@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, dropwhile
 from typing import Any, Literal
 
 from workbench import script
@@ -17,6 +17,7 @@ from workbench.history.errors import ScheduleError
 from workbench.history.history import HistoryNode
 from workbench.history.step import Ref, Step
 from workbench.history.trace import Bare, PythonLines, Trace, locate
+from workbench.history.tvm_intrinsics import IMPORT, registered, tvm_name
 from workbench.ir import Block, BlockId, IRModule, dtypes
 from workbench.ir.places import places
 from workbench.script.writer import string
@@ -33,17 +34,20 @@ from tvm.s_tir import Schedule
 from tvm.script import ir as I
 from tvm.script import tirx as T
 '''
-_END = """
+_COMPARED = """
 # Both with their index expressions shortened by TVM. An error here: TVM took a step in another
 # way, and made another program than `Scheduled`.
 short = tvm.tirx.transform.StmtSimplify()
 tvm.ir.assert_structural_equal(short(sch.mod), short(Scheduled))
-module = sch.mod
 """
+_TILES = """
+# From here on TVM makes another program: it puts each implementation there at once, with a view
+# for each parameter.
+"""
+_LAST = "module = sch.mod\n"
 # Verbs of which TVM 0.27 never makes what we make, and why.
 _OTHERWISE = {
     "loop_partition": "TVM puts blocks around the parts that do not say what they read or write",
-    "tensorize": "TVM puts the implementation into the program, with a view for each parameter",
 }
 # Verbs of which TVM takes a buffer by its number only, and the side on which it counts.
 _BY_NUMBER: dict[str, Literal["reads", "writes"]] = {
@@ -61,9 +65,11 @@ def tvm_file(node: HistoryNode) -> str:
     path = node.path()
     trace = Trace(tuple(n.step for n in path if n.step))
     _refuse_two_plain_axes(node.mod)
-    steps = _TvmLines(trace, path).text()
-    before, after = _as_class(path[0].mod, "Program"), _as_class(node.mod, "Scheduled")
-    return f"{_HEAD}\n\n{before}\n\n\n{after}\n\n\n{steps}\n{_END}"
+    lines = _TvmLines(trace, path)
+    steps, tiles = lines.parts()
+    compared = path[len(path) - 1 - lines.tensorized]
+    before, after = _as_class(path[0].mod, "Program"), _as_class(compared.mod, "Scheduled")
+    return f"{_HEAD}\n\n{before}\n\n\n{after}\n\n\n{steps}\n{_COMPARED}{tiles}{_LAST}"
 
 
 def in_their_form(name: str, value: Any) -> Any:
@@ -108,7 +114,31 @@ class _TvmLines(PythonLines):
     def __init__(self, trace: Trace, path: Sequence[HistoryNode]) -> None:
         super().__init__(trace, "Program")
         self.path = path
+        before = dropwhile(lambda step: step.verb == "tensorize", reversed(trace.steps))
+        self.tensorized = len(trace.steps) - len([*before])
+        self.untiled = ""  # the lines ahead of those of these last steps
         self.taken |= {"tvm", "Schedule", "I", "T", "Scheduled", "short", "module"}
+
+    def parts(self) -> tuple[str, str]:
+        """The lines ahead of the steps at the end that tensorize, and those of these."""
+        text = self.text()
+        if not self.tensorized:
+            return text, ""
+        after = text[len(self.untiled) + 1 :]
+        used = dict.fromkeys(str(step.args[1]) for step in self.trace.steps[-self.tensorized :])
+        own = [name for name in used if tvm_name(name) is None]
+        known = [IMPORT] if len(own) < len(used) else []
+        return self.untiled, "\n".join([_TILES, *known, *map(self.registered, own), after, ""])
+
+    def registered(self, name: str) -> str:
+        """The lines that make an intrinsic known to TVM."""
+        try:
+            return f"\n\n{registered(name)}\n\n"
+        except ValueError:
+            raise _refusal(
+                f"{name} is run by a call of a warp, which TVM has under other names",
+                "tensorize with one of TVM's, such as wmma_load_16x16x16_f16_a_shared",
+            ) from None
 
     def begin(self) -> str:
         """What makes the schedule; TVM looks names up in `main`, where it is told no other."""
@@ -134,6 +164,8 @@ class _TvmLines(PythonLines):
 
     def write(self, number: int, step: Step) -> None:
         """The line of the `number`-th step, or those that leave the notes of a pipeline."""
+        if self.tensorized and number == len(self.trace.steps) - self.tensorized + 1:
+            self.untiled = "\n".join(self.lines)
         if step.verb != "pipeline":
             super().write(number, step)
             return
@@ -150,6 +182,8 @@ class _TvmLines(PythonLines):
                 f"write the steps ahead of it: sch.goto({self.path[number - 1].id}), then to_tvm",
                 _OTHERWISE[step.verb],
             )
+        if step.verb == "tensorize":
+            return self.tensorize(number, step)
         params = REGISTRY[step.verb].params
         if any(param.many for param in params):
             return super().arguments(number, step)
@@ -158,6 +192,18 @@ class _TvmLines(PythonLines):
         form = {name: in_their_form(name, value) for name, value in numbered.items()}
         by_place = tuple(form.pop(name) for name in given)
         return by_place, form
+
+    def tensorize(self, number: int, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Its arguments, with TVM's name; refused where other steps follow."""
+        if number <= len(self.trace.steps) - self.tensorized:
+            raise _refusal(
+                f"step {number}, tensorize, makes another program there, and other steps follow",
+                "tensorize last: go to the step before it, take the others, then it",
+                "TVM puts the implementation there, with a view for each parameter",
+            )
+        given: list[Any] = [*step.args, *(value for _, value in step.kwargs)]
+        place, name, *rest = given
+        return (place, tvm_name(name) or name, *rest), {}
 
     def by_number(self, number: int, step: Step, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with a buffer's number for its name, and a value of its type."""
