@@ -251,7 +251,7 @@ def _parts(shares: Iterable[tuple[Access, float]]) -> tuple[Part, ...]:
 
 
 def us_text(us: float) -> str:
-    return f"{us:.3g} µs" if us < 1000 else f"{us:,.0f} µs"
+    return f"{us:.3g} µs" if us < 999.5 else f"{us:,.0f} µs"
 
 
 def short(number: float) -> str:

@@ -74,9 +74,9 @@ class Totals:
     table: Table
     kind: Kind
 
-    def written(self, scope: str) -> int:
-        """Sectors or wavefronts of a memory, as written, of reads and writes together."""
-        return sum(t.written for t in self._of(scope))
+    def written(self, scope: str, access: str | None = None) -> int:
+        """Sectors or wavefronts of a memory, as written: of an access ("read"), or of both."""
+        return sum(t.written for t in self._of(scope) if access in (None, t.access))
 
     def caption_of(self, *scopes: str) -> str:
         """What is told of memories, in a sentence for reads and one for writes."""

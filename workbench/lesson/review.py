@@ -23,7 +23,6 @@ from workbench.lesson.report import arriving
 from workbench.schedule import Schedule
 from workbench.schedule.load import from_data
 from workbench.widgets import Question
-from workbench.widgets.page.question import along
 
 MIME = "application/vnd.workbench.review+json"
 
@@ -212,10 +211,10 @@ def _histories(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _right(question: Question, answer: str, schedule: Schedule) -> bool | None:
-    judge = along(question, schedule.history)
-    assert judge is not None
-    verdicts = (judge.judge(node.func) for node in schedule.history)
-    return next((answer == verdict.truth for verdict in verdicts if verdict), None)
+    asked = question.along(schedule.history)
+    verdicts = (asked.judge(node.func) for node in schedule.history if asked.settled_by(node.func))
+    verdict = next(verdicts, None)
+    return None if verdict is None else asked.is_right(answer, verdict)
 
 
 @dataclass(frozen=True, slots=True)

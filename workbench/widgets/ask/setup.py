@@ -18,8 +18,9 @@ from workbench.ir import Block, For
 from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.page.costs import COSTS, MODEL, MOST, SLOW
 from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.guess import Guess
 from workbench.widgets.page.offers import Given, asked
-from workbench.widgets.page.question import Question, Task, along, asks
+from workbench.widgets.page.question import Question, Task, asks
 from workbench.widgets.page.view import COST_PANES, MACHINE_PANES, PROGRAM_PANES
 from workbench.widgets.run.runner import device_text
 
@@ -66,6 +67,7 @@ class Options:
         check_given(self.arguments)
         check_height(self.height)
         check_costs(self.costs)
+        check_guess(self.question, self.costs)
         known(self.panes, [*PANES, "loops", *MACHINE_PANES], "pane")
 
 
@@ -120,6 +122,15 @@ def check_costs(names: Sequence[str] | None) -> None:
         )
 
 
+def check_guess(question: Question | None, costs: Sequence[str] | None) -> None:
+    """Raise Fail for a guess of a cost that the lab does not show: where would it come out?"""
+    if isinstance(question, Guess) and question.cost not in ([MODEL] if costs is None else costs):
+        raise Fail(
+            f"Can't ask for {question.cost!r} in this lab: its costs have none",
+            hint=f'name it among them: costs=["{question.cost}"]',
+        )
+
+
 def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of the program and of the machine: the panes to show first, in the order given, and the rest.
 
@@ -139,12 +150,14 @@ def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, 
 _ran: WeakKeyDictionary[History, dict[int, dict[str, Any]]] = WeakKeyDictionary()
 
 
-def desk_of(history: History, options: Options) -> Desk:
-    """What a new lab on `history` shares: an exercise's with the runs of its labs before."""
-    given = options.arguments
+def desk_of(node: HistoryNode, options: Options) -> Desk:
+    """What a lab that opens at `node` shares: an exercise's with the runs of its labs before."""
+    given, history, question = options.arguments, node.history, options.question
     if given is None and history.kept_in is not None:
         given = {}  # an exercise gives nothing away
-    asked, exercise = along(options.question, history), asks(options.task)
+    if isinstance(question, Guess):
+        question = question.beginning_at(node.func)
+    asked, exercise = question and question.along(history), asks(options.task)
     results = {} if exercise is None else _ran.setdefault(history, {})
     return Desk(options.actions, given, asked, exercise, options.costs, history.answers, results)
 
@@ -187,6 +200,7 @@ def question_data(question: Question | None) -> dict[str, Any] | None:
         "choices": list(question.choices),
         "said": [said_of(choice) for choice in question.choices],
         "todo": question.todo,
+        "guess": isinstance(question, Guess),
     }
 
 

@@ -11,9 +11,10 @@ from workbench.insight.launched import us_text
 from workbench.ir import PrimFunc
 from workbench.ir.places import places
 from workbench.target import get
-from workbench.widgets.page.cost_bar import block_of, most_registers, shows_time, statement_keys
+from workbench.widgets.page.cost_bar import block_of, shows_time, statement_keys
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, is_known, memo
+from workbench.widgets.page.modelled_time import most_registers
 from workbench.widgets.page.names import buffers_of
 
 FAULTS = 6  # that are told
