@@ -18,8 +18,12 @@ from workbench.lesson.programs import Ways, staged, stages
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
+from workbench.widgets.page.guess import Guess
 from workbench.widgets.page.page import every_view
 from workbench.widgets.page.view import View
+
+CHOSEN = {name: asked for name, asked in QUESTIONS.items() if not isinstance(asked, Guess)}
+"""Those that are answered by a choice; of the others tests/lesson/test_guesses.py has programs."""
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "c", "code")
 
@@ -74,7 +78,7 @@ def alone() -> Iterator[Schedule]:
     large.append(blocking_with_shared(Schedule(matmul(LARGE)), 8, 8, 8, 8, 8))
     ways += [(sch, "C_update", ("lanes_", "tutorial_")) for sch in large]
     for way, block, beginnings in ways:
-        asked = [question for name, question in QUESTIONS.items() if name.startswith(beginnings)]
+        asked = [question for name, question in CHOSEN.items() if name.startswith(beginnings)]
         for node in way.history:
             if any(question.judge(node.func) for question in asked):
                 sch = Schedule(node.func)
@@ -87,9 +91,9 @@ def decided() -> dict[str, tuple[Schedule, int, Verdict]]:
     """By question: a history, the first program of it that decides it, and what that says."""
     found: dict[str, tuple[Schedule, int, Verdict]] = {}
     for sch in histories():
-        for name in QUESTIONS.keys() - found.keys():
+        for name in CHOSEN.keys() - found.keys():
             for node in sch.history:
-                verdict = QUESTIONS[name].judge(node.func)
+                verdict = CHOSEN[name].judge(node.func)
                 if verdict is not None:
                     found[name] = sch, node.id, verdict
                     break

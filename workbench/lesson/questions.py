@@ -95,7 +95,7 @@ def _guess(entry: Entry, shared: Mapping[str, Any]) -> Question:
         return func if nests(func) == nests_asked else None
 
     return guess(
-        f"{cost} after {shared['steps']}",
+        entry.text("name"),
         entry.text("text"),
         cost,
         decides,

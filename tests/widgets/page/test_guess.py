@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,9 @@ from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.question import NOT_SURE
 
 
-def stepped(**options: object) -> Lab:
+def stepped(**options: Any) -> Lab:
     """A lab that asks for a guess first, after a step that has taken its time down."""
-    lab = wb.lab(Schedule(naive(Schedule(matmul(64)), 8).func), **options)  # type: ignore[arg-type]
+    lab = wb.lab(Schedule(naive(Schedule(matmul(64)), 8).func), **options)
     send(lab, do="model")
     lab.view = {**lab.view, "guess": True}
     send(lab, do="apply", verb="unroll", place=key(lab, "k"), args={})

@@ -156,7 +156,7 @@ def desk_of(node: HistoryNode, options: Options) -> Desk:
     if given is None and history.kept_in is not None:
         given = {}  # an exercise gives nothing away
     if isinstance(question, Guess):
-        question = question.beginning_at(node.func)
+        question = question.beginning_at(node)
     asked, exercise = question and question.along(history), asks(options.task)
     results = {} if exercise is None else _ran.setdefault(history, {})
     return Desk(options.actions, given, asked, exercise, options.costs, history.answers, results)

@@ -111,9 +111,12 @@ class Guess(Question):
     def along(self, history: History) -> Guess:
         return self._with(along_paths(self.decides, history), self.covers, self.begun)
 
-    def beginning_at(self, func: PrimFunc) -> Guess:
-        """The same in a lab that begins at `func`, whose cost may be seen."""
-        return self._with(self.decides, lambda other: other is not func, func)
+    def beginning_at(self, node: HistoryNode) -> Guess:
+        """The same in a lab that begins at `node`, of which, and of what led there, all is seen."""
+        seen = [one.mod[node.func_name] for one in node.path()]
+        return self._with(
+            self.decides, lambda func: not any(func is one for one in seen), node.func
+        )
 
     def _with(
         self, decides: Decides, covers: Callable[[PrimFunc], bool], begun: PrimFunc | None
