@@ -175,7 +175,8 @@ def guess(
             return None
         found = weighed(program, cost)
         truth = NONE if found is None else amount_text(found.number, cost)
-        return Verdict(truth, f"{changed_most(begun, found, cost)} {why}".strip())
+        most = changed_most(begun, found, cost)
+        return Verdict(truth, f"{most} {why[:1].upper()}{why[1:]}" if most and why else most or why)
 
     return Guess(
         name=name,

@@ -17,7 +17,7 @@ export function guessRow(lab) {
   function parts(guess) {
     const own = guess && guess.name !== lab.question?.name;
     if (guess?.open && guess.start !== null && !lab.offline) {
-      if (name !== guess.name) [name, value] = [guess.name, guess.start];
+      if (name !== guess.name) [name, value] = [guess.name, rounded(guess.start, guess.unit)];
       const asks = own ? `Guess first: ${guess.text}` : "Your guess:";
       return [h("div.wb-guess", {}, h("span.wb-guess-ask", {}, ...prose(asks)), setter(guess))];
     }
@@ -78,7 +78,7 @@ export function guessRow(lab) {
     function drag({ clientX }) {
       const { left, width } = axis.getBoundingClientRect();
       const share = Math.min(Math.max((clientX - left) / width, 0.001), 1);
-      value = rounded(share * wide);
+      value = rounded(share * wide, guess.unit);
       write();
       put();
     }
@@ -89,7 +89,7 @@ export function guessRow(lab) {
       if (event.target === mark && event.key === "Enter") guessed();
       if (!by[event.key]) return;
       event.preventDefault();
-      value = rounded(value * by[event.key]);
+      value = rounded(value * by[event.key], guess.unit);
       write();
       fit();
     }
@@ -99,12 +99,6 @@ export function guessRow(lab) {
       if (!(read > 0 && read < 1e15)) return; // Python says what is wrong with it
       value = read;
       fit();
-    }
-
-    function rounded(number_) {
-      return guess.unit === "µs"
-        ? Number(number_.toPrecision(3))
-        : Math.max(Math.round(number_), 1);
     }
 
     function write() {
@@ -126,4 +120,9 @@ export function guessRow(lab) {
       mark.ariaValueText = `${value} ${guess.unit}${was}`;
     }
   }
+}
+
+/** A time in three digits, a count whole. */
+function rounded(amount, unit) {
+  return unit === "µs" ? Number(amount.toPrecision(3)) : Math.max(Math.round(amount), 1);
 }
