@@ -204,6 +204,16 @@ def test_the_graded_cell_is_worth_what_the_check_can_give(path: Path):
         assert broken.lesson == path.stem
 
 
+def test_what_a_compiler_makes_and_times_by_the_model_come_with_lesson_3_and_no_sooner():
+    """In lesson 3 at its real size, and modelled times not above the words that introduce them."""
+    told = re.compile(r'"(global sectors|turns of shared memory|modelled time)"')
+    code = {p.stem[:2]: "".join(c.source for c in nbformat.read(p, as_version=4).cells) for p in ALL}
+    assert not any(told.search(code[lesson]) for lesson in ("00", "01", "02"))
+    assert set(told.findall(code["03"])) == {"global sectors", "modelled time"}
+    assert code["03"].index("*modelled time*") < code["03"].index('"modelled time"')
+    assert all('"modelled time"' in code[lesson] for lesson in ("04", "06", "07", "08", "09"))
+
+
 class Opened(NamedTuple):
     """A lab of a lesson, where its cell opens it."""
 

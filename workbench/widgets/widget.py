@@ -258,16 +258,17 @@ def lab(
     `lesson.compare` ("global loads an output"), "idle threads", "turns a shared read", "global
     sectors" or "turns of shared memory" (in all, as written, and told beside what a compiler
     issues), by default those that matter most to the program; "modelled time" beside them, which is
-    there by default, is a bar in µs of an H200 that opens what they go to and what would help. A
-    lab fits the panel of its notebook; where the page does not tell how much of it is seen, as in
-    Colab, it is `height` pixels tall, by default 640. A cell that runs again offers to go on where
-    its lab stood. With `autosave`, a path, every step is kept in that file beside what it holds,
-    and a later lab offers to go on from there; on an exercise's schedule that is so without it,
-    too. A file that holds something else is left alone, and another beside it used.
+    there by default, is a bar in µs of an H200 that opens what they go to and what would help; with
+    "guess first" there, each step asks what its time will be before it is shown. A lab fits the
+    panel of its notebook; where the page does not tell how much of it is seen, as in Colab, it is
+    `height` pixels tall, by default 640. A cell that runs again offers to go on where its lab
+    stood. With `autosave`, a path, every step is kept in that file beside what it holds, and a
+    later lab offers to go on from there; on an exercise's schedule that is so without it, too. A
+    file that holds something else is left alone, and another beside it used.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
-    than four costs, for an array that does not fit its parameter, for a `height` of less than 440,
-    and where `autosave` is no path.
+    than four costs, for a `question` of a cost that is not among them, for an array that does not
+    fit its parameter, for a `height` of less than 440, and where `autosave` is no path.
 
     >>> lab = wb.lab(sch, actions=["split", "bind"], panes=["who"])
     >>> lab.close()
