@@ -13,13 +13,13 @@ from typing import Any
 from workbench import script
 from workbench.diag import Fail, Refusal, count_text
 from workbench.history.step import value_text
-from workbench.ir import Barrier, Const, For, IfThenElse, PrimFunc, SeqStmt, Stmt, WaitGroup
+from workbench.ir import Barrier, PrimFunc, Stmt, WaitGroup
 from workbench.lesson import record
 from workbench.lesson.checking import check_kernels, race_of
 from workbench.lesson.exercise import WIDTH, Hint
 from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import mends, refuse_hidden
-from workbench.lower import Fault, gaps, put_ahead
+from workbench.lower import Fault, gaps, put_ahead, waits
 from workbench.runtime.building import break_it, build, with_kernels
 from workbench.runtime.built import Built
 
@@ -189,9 +189,9 @@ class Mending:
             found = race_of(made, asked.start) if wrong else None
         except Fail:
             found = None
-        waits, least = (_waits(one.kernels[0].body) for one in (made, asked.whole))
-        right = f"Right, with {count_text(waits, 'wait')} a block"
-        right += "." if waits == least else f": {least} would do."
+        often, least = (waits(one.kernels[0].body) for one in (made, asked.whole))
+        right = f"Right, with {count_text(often, 'wait')} a block"
+        right += "." if often == least else f": {least} would do."
         lit = [act.line for act in found.acts] if found else []
         return {
             "said": wrong.partition("\n")[0] or right,
@@ -230,11 +230,11 @@ class Mending:
             return Row(aim, False, fail.headline, fail.hint)
         except Exception as error:  # a fault of ours: the grader still gets its number
             return Row(aim, False, f"The check failed: {type(error).__name__}: {error}")
-        waits, least = (_waits(one.kernels[0].body) for one in (made, asked.whole))
-        if waits > least:
+        often, least = (waits(one.kernels[0].body) for one in (made, asked.whole))
+        if often > least:
             say = f"{count_text(least, 'wait')} would do. Is that the one thing that is missing?"
-            return Row(aim, False, f"right, with {count_text(waits, 'wait')} a block", say)
-        found = f"every cell agrees, with {count_text(waits, 'wait')} a block"
+            return Row(aim, False, f"right, with {count_text(often, 'wait')} a block", say)
+        found = f"every cell agrees, with {count_text(often, 'wait')} a block"
         return Row(aim, True, found, CAUSES[asked.fault.kind])
 
     def hint(self, number: int = 1) -> Hint:
@@ -269,18 +269,6 @@ def _wrong(asked: Broken, built: Built) -> str:
         return check_kernels(built, asked.start)
     except Fail as fail:
         return str(fail)
-
-
-def _waits(stmt: Stmt) -> int:
-    """How often a thread comes to a barrier, or to a wait for its copies."""
-    match stmt:
-        case SeqStmt(stmts):
-            return sum(map(_waits, stmts))
-        case For(extent=Const(value=count)):
-            return int(count) * _waits(stmt.body)
-        case IfThenElse(_, then_case, else_case):
-            return max(_waits(then_case), _waits(else_case) if else_case else 0)
-    return isinstance(stmt, (Barrier, WaitGroup))
 
 
 NAMES: Sequence[str] = ("three_kernels",)

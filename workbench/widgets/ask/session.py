@@ -18,6 +18,7 @@ from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
 from workbench.widgets.ask.setup import Options, desk_of, setup_of
 from workbench.widgets.keep.keeping import Keeping
+from workbench.widgets.page.broken import PUT, Broken, broken_by, found, offers, shown
 from workbench.widgets.page.compare import compare_trait, comparison, functions, title
 from workbench.widgets.page.cost_bar import modelled_of, shows_time
 from workbench.widgets.page.costs import count
@@ -33,9 +34,11 @@ from workbench.widgets.run.runner import TARGETS, Progress, Runner
 
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
+    "broken",
 )
 """What a browser gets besides pages and comparisons."""
 
+MENDED = "Mended: with {put} ahead of line {line} every value is right, and no thread waits more."
 SLOW = 0.3  # seconds of counting, after which a learner is asked first: meanwhile no click is done
 
 
@@ -64,6 +67,7 @@ class Session:
         cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
         self.keeping = Keeping(schedule, self.cursor, options.autosave, cell)
         self.state, self._changed, self._jobs = {}, {}, jobs
+        self._broken: Broken | None = None  # the kernel that is shown in place of the program's
         setup = setup_of(options, schedule.node, self.keeping.offer())
         self._put(
             setup=setup,
@@ -73,6 +77,7 @@ class Session:
             place=steps.useful(self.cursor, self.desk, list(self.desk.places(self.cursor.func))),
             answers=dict(self.history.answers),
             call={},
+            broken={},
         )
         self._say(self.keeping.begin(said(self.cursor.node)))
         self._show()
@@ -117,6 +122,8 @@ class Session:
 
     def _show(self) -> None:
         """Make what the open panes need of the program that the cursor is at."""
+        if self.state["broken"].get("at", self.at) != self.at:
+            self._break_no_more()
         node, view, against = self.cursor.node, self.view, self.state["against"]
         name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
         shown = page(self.cursor, view, self.desk, self.state.get(name))
@@ -215,6 +222,11 @@ class Session:
             "run": lambda: self.run(part({"on": "gpu", **message}, "on", str)),
             "time": self.time,
             "stop": self.stop,
+            "faults": self.faults,
+            "break": lambda: self.break_it(part(message, "fault", str)),
+            "find": lambda: self._find(self._now_broken()),
+            "gap": lambda: self.put_back(message),
+            "mend": self.mend,
             "resume": self.resume,
             "forget": self.forget,
         }
@@ -290,6 +302,66 @@ class Session:
         self._offer_again()
         self._say(said(self.history[self.at]))  # what was chosen stands at the question
         self._save()
+
+    # --- what is broken on purpose ---------------------------------------------------------------
+
+    def faults(self) -> None:
+        """Show what can be broken in the kernel of the program that is shown."""
+        if self.desk.open:
+            raise Fail("Can't break the kernel yet: the lab's question is open", hint="answer it")
+        node = self.history[self.at]
+        self._put(broken={**self.state["broken"], "at": node.id, **offers(node.func)})
+
+    def break_it(self, fault: str) -> None:
+        """Break the kernel of the program that is shown: a mark on it, which no step makes."""
+        self.faults()
+        node = self.history[self.at]
+        self._broken = broken_by(node.func, fault)
+        self._put(broken={**self.state["broken"], **shown(self._broken, self.desk)})
+        self._put(lines=list(self.desk.lines.all))
+        self._say(self.state["broken"]["told"])
+
+    def _break_no_more(self) -> None:
+        self._broken = None
+        self._put(broken={})
+
+    def mend(self) -> None:
+        """Take the fault away."""
+        self._break_no_more()
+        self._say(said(self.history[self.at]))
+
+    def put_back(self, message: Mapping[str, Any]) -> None:
+        """Put what is missing ahead of the "line" of the text, None: nowhere, and run it."""
+        line = None if message.get("line") is None else part(message, "line", int)
+        self._find(self._now_broken().at_gap(line))
+
+    def _now_broken(self) -> Broken:
+        if self._broken is None:
+            raise Fail("Can't look for a fault: the kernel is not broken", hint="break it first")
+        return self._broken
+
+    def _find(self, tried: Broken) -> None:
+        """Run a broken kernel on the emulator, and show what is found."""
+        node, start = self.history[self.at], self.history.root.mod
+        func = start[node.func_name]
+
+        def done(result: dict[str, Any]) -> None:
+            if self._broken is not tried:
+                return  # a step was taken meanwhile, or it was mended
+            if result["ok"] and tried.choice is not None and not tried.beyond:
+                self._break_no_more()
+                self._say(MENDED.format(put=PUT[tried.fault.kind], line=tried.choice))
+                return
+            self._put(broken={**self.state["broken"], "found": result})
+            self._say(result["said"])
+
+        def work(runner: Runner, progress: Progress, _: object) -> dict[str, Any]:
+            came = runner.find(tried.tried, func, progress)
+            return found(tried, came.said, came.ok, came.fail, came.orders)
+
+        self._begin("Running it on the emulator", "blocks", work, done)
+        self._broken = tried
+        self._put(broken={**self.state["broken"], "choice": tried.choice, "found": None})
 
     # --- what takes long -------------------------------------------------------------------------
 
