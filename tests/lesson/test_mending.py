@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from workbench.diag import Fail
 from workbench.lesson import Mending, record
 from workbench.lesson.mending import NAMES
 from workbench.lesson.review import is_score_of
+from workbench.widgets.small.repair import RepairView
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -95,33 +97,44 @@ def test_carets_stay_below_what_they_mark(broken: Mending):
     assert "white-space: pre;" in found._repr_html_() and escape(found) in found._repr_html_()
 
 
+def put(view: RepairView, line: object) -> dict[str, Any]:
+    view._on_message(None, {"do": "put", "line": line}, [])
+    return view.seen
+
+
 @pytest.mark.tool
 def test_a_barrier_is_put_into_a_gap_and_the_race_runs_again():
     view = lesson.mending("three_kernels").repair("first")
     race = "Race on A_shared[0]: two threads of a block meet there, one writes and one reads, "
     assert view.heading == "first: broken on purpose, a barrier is missing"
-    assert view.seen["said"].startswith(race) and not view.seen["right"]
+    assert view.put == "T.barrier()"
+    assert view.seen["said"].startswith(race) and not view.seen["ok"]
     assert view.seen["lit"] == [19, 30] and "A_shared[" in view.lines[18]
-    assert [steps[2] for steps in view.seen["timelines"]] == [
-        "thread 1 reads 7",
-        "thread 1 reads nothing that was written",
-    ]
+    told = view.seen["picture"]["full"]
+    assert "thread 1 reads (line 30); thread 1 reads 7." in told
+    assert told.endswith("thread 1 reads nothing that was written.") and told in repr(view)
 
-    def put(line: object) -> dict:
-        view._on_message(None, {"do": "put", "line": line}, [])
-        return view.seen
-
-    behind = put(31)  # the work; those lines are lit as before
+    behind = put(view, 31)  # the work; those lines are lit as before
     assert behind["said"].startswith(race) and behind["lit"] == [19, 30] and view.choice == 31
-    assert put(27) == {
-        "said": "Right, with 8 waits a block.",
-        "right": True,
-        "lit": [],
-        "timelines": (),
-    }
-    assert put(28)["said"] == "Right, with 57 waits a block: 8 would do."
-    assert put(2)["said"] == "Can't put a barrier ahead of line 2." and view.choice == 28
-    assert put("x")["right"] and view.choice == 28  # what no page of ours sends
+    early = put(view, 9)  # what was run has them a line later
+    assert early["lit"] == [19, 30] and "(line 30)" in early["picture"]["full"]
+    right = put(view, 27)
+    assert right["said"] == "Right, with 8 waits a block." and right["ok"]
+    assert (right["lit"], right["picture"]) == ([], None)
+    assert put(view, 28)["said"] == "Right, with 57 waits a block: 8 would do."
+    assert put(view, 2)["said"] == "Can't put anything ahead of line 2." and view.choice == 28
+    assert put(view, "x")["ok"] and view.choice == 28  # what no page of ours sends
+
+
+def test_a_wait_goes_into_a_gap_and_a_second_copy_into_none():
+    broken = lesson.mending("three_kernels")
+    third, second = broken.repair("third"), broken.repair("second")
+    assert third.put == "T.ptx_wait_group(0)" and third.seen["picture"] is None
+    assert third.seen["said"].startswith("Can't read A_shared[0]: a copy into it is under way")
+    assert third.seen["detail"] and third.seen["lit"]
+    assert put(third, 18)["said"] == "Right, with 16 waits a block."
+    assert second.put == "" and second.gaps == [] and second.seen["picture"]
+    assert put(second, 18)["said"] == "Can't put anything ahead of line 18."
 
 
 def test_the_orders_of_a_race_are_told_and_of_a_copy_that_is_under_way_are_not():

@@ -41,6 +41,7 @@ class Begins:
         pairs = zip(self._of_kernel(kernel), self._of_kernel(kept), strict=True)
         self._became: dict[Node, Stmt] = dict(pairs)
         self._holds = {part: one for one in self._of_kernel(kernel) for part in expressions_in(one)}
+        self._first = self._behind_kept()
         self._made = {*kept.allocs} - {*kernel.allocs}
 
     def _of_kernel(self, text: Kernel) -> Iterator[Stmt]:
@@ -57,6 +58,26 @@ class Begins:
             if known:
                 assert isinstance(node, Stmt)
                 yield node
+
+    def _behind_kept(self) -> dict[Stmt, Stmt]:
+        """The statements right behind those that keep values for them, with the first of these."""
+        own, first = {*self._became.values()}, dict[Stmt, Stmt]()
+        for node in walk_statements(self._kept.body):
+            keeping: Stmt | None = None
+            for stmt in node.stmts if isinstance(node, SeqStmt) else ():
+                if stmt not in own:
+                    keeping = keeping or stmt
+                elif keeping is not None:
+                    first[stmt], keeping = keeping, None
+        return first
+
+    def ahead(self, stmt: Stmt) -> int:
+        """The line ahead of which one is that comes before `stmt`: also before what is kept for it.
+
+        0 for what has no line.
+        """
+        became = self._became.get(stmt)
+        return self._lines.get(self._first.get(became, became), 0) if became is not None else 0
 
     def lines(self, place: Node) -> tuple[int, ...]:
         """Where a statement begins, or those stand that do an access; none for what has no line.

@@ -243,6 +243,18 @@ def _each_its_own(kernel: Kernel) -> Kernel:
     return replace(kernel, body=rewrite(kernel.body, visit))
 
 
+def missing(whole: Lowered, fault: Fault) -> Stmt | None:
+    """The barrier or wait of the kernel of `whole` that a fault takes away; None for other kinds.
+
+    It is what `put_ahead` puts back.
+    """
+    sort = {"barrier": Barrier, "wait": WaitGroup}.get(fault.kind)
+    if sort is None:
+        return None
+    every = [one for one in _statements(whole.kernels[0]) if isinstance(one, sort)]
+    return every[fault.number - 1]
+
+
 def put_ahead(lowered: Lowered, at: int | Stmt, *stmts: Stmt) -> Lowered:
     """The kernel of `lowered`, which has a fault, with `stmts` ahead of a statement of it.
 

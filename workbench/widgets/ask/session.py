@@ -16,9 +16,9 @@ from workbench.runtime.launching import waiting
 from workbench.schedule import Schedule
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
+from workbench.widgets.ask.breaking import Breaking
 from workbench.widgets.ask.setup import Options, desk_of, setup_of
 from workbench.widgets.keep.keeping import Keeping
-from workbench.widgets.page.broken import PUT, Broken, broken_by, found, offers, shown
 from workbench.widgets.page.compare import compare_trait, comparison, functions, title
 from workbench.widgets.page.cost_bar import modelled_of, shows_time
 from workbench.widgets.page.costs import count
@@ -30,7 +30,7 @@ from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
 from workbench.widgets.page.why_slow import why_of
 from workbench.widgets.run.jobs import Job, Jobs
-from workbench.widgets.run.runner import TARGETS, Progress, Runner
+from workbench.widgets.run.runner import TARGETS, Found, Progress, Runner
 
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
@@ -38,7 +38,6 @@ SHOWN = (
 )
 """What a browser gets besides pages and comparisons."""
 
-MENDED = "Mended: with {put} ahead of line {line} every value is right, and no thread waits more."
 SLOW = 0.3  # seconds of counting, after which a learner is asked first: meanwhile no click is done
 
 
@@ -63,11 +62,11 @@ class Session:
         self.cursor, self.history = schedule.fork(), schedule.history
         steps.stand(self.cursor, schedule.node)
         self.desk = desk_of(self.history, options)
+        self.breaking = Breaking(self.desk)
         asked, task = options.question, options.task
         cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
         self.keeping = Keeping(schedule, self.cursor, options.autosave, cell)
         self.state, self._changed, self._jobs = {}, {}, jobs
-        self._broken: Broken | None = None  # the kernel that is shown in place of the program's
         setup = setup_of(options, schedule.node, self.keeping.offer())
         self._put(
             setup=setup,
@@ -122,9 +121,8 @@ class Session:
 
     def _show(self) -> None:
         """Make what the open panes need of the program that the cursor is at."""
-        if self.state["broken"].get("at", self.at) != self.at:
-            self._break_no_more()
         node, view, against = self.cursor.node, self.view, self.state["against"]
+        self.breaking.follow(node.id)
         name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
         shown = page(self.cursor, view, self.desk, self.state.get(name))
         shown["pictures"] = shown_alone(shown["pictures"], shown["shown"])
@@ -133,7 +131,8 @@ class Session:
             compared = comparison(self.history[against], node, view, self.desk)
             measured = self.state.get(pair, {}).get("measured")
             made[pair] = {**compared, "measured": measured}
-        self._put(tree=tree(self.history), lines=list(self.desk.lines.all), **made)
+        kept = {"tree": tree(self.history), "lines": list(self.desk.lines.all)}
+        self._put(**kept, broken=self.breaking.shown, **made)
 
     def _reveal(self) -> None:
         """Once the question is answered: make the pages again from which something is hidden."""
@@ -224,8 +223,7 @@ class Session:
             "stop": self.stop,
             "faults": self.faults,
             "break": lambda: self.break_it(part(message, "fault", str)),
-            "find": lambda: self._find(self._now_broken()),
-            "gap": lambda: self.put_back(message),
+            "find": lambda: self.find(message),
             "mend": self.mend,
             "resume": self.resume,
             "forget": self.forget,
@@ -307,61 +305,40 @@ class Session:
 
     def faults(self) -> None:
         """Show what can be broken in the kernel of the program that is shown."""
-        if self.desk.open:
-            raise Fail("Can't break the kernel yet: the lab's question is open", hint="answer it")
-        node = self.history[self.at]
-        self._put(broken={**self.state["broken"], "at": node.id, **offers(node.func)})
+        self.breaking.offer(self.history[self.at])
+        self._put(broken=self.breaking.shown)
 
     def break_it(self, fault: str) -> None:
         """Break the kernel of the program that is shown: a mark on it, which no step makes."""
-        self.faults()
-        node = self.history[self.at]
-        self._broken = broken_by(node.func, fault)
-        self._put(broken={**self.state["broken"], **shown(self._broken, self.desk)})
-        self._put(lines=list(self.desk.lines.all))
-        self._say(self.state["broken"]["told"])
-
-    def _break_no_more(self) -> None:
-        self._broken = None
-        self._put(broken={})
+        told = self.breaking.begin(self.history[self.at], fault)
+        self._put(lines=list(self.desk.lines.all), broken=self.breaking.shown)
+        self._say(told)
 
     def mend(self) -> None:
         """Take the fault away."""
-        self._break_no_more()
+        self.breaking.mend()
+        self._put(broken=self.breaking.shown)
         self._say(said(self.history[self.at]))
 
-    def put_back(self, message: Mapping[str, Any]) -> None:
-        """Put what is missing ahead of the "line" of the text, None: nowhere, and run it."""
-        line = None if message.get("line") is None else part(message, "line", int)
-        self._find(self._now_broken().at_gap(line))
-
-    def _now_broken(self) -> Broken:
-        if self._broken is None:
-            raise Fail("Can't look for a fault: the kernel is not broken", hint="break it first")
-        return self._broken
-
-    def _find(self, tried: Broken) -> None:
-        """Run a broken kernel on the emulator, and show what is found."""
-        node, start = self.history[self.at], self.history.root.mod
-        func = start[node.func_name]
-
-        def done(result: dict[str, Any]) -> None:
-            if self._broken is not tried:
-                return  # a step was taken meanwhile, or it was mended
-            if result["ok"] and tried.choice is not None and not tried.beyond:
-                self._break_no_more()
-                self._say(MENDED.format(put=PUT[tried.fault.kind], line=tried.choice))
-                return
-            self._put(broken={**self.state["broken"], "found": result})
-            self._say(result["said"])
+    def find(self, message: Mapping[str, Any]) -> None:
+        """Run the broken kernel on the emulator, as it is or with something put back."""
+        tried = self.breaking.tried(message)
+        start = self.history.root.mod[self.history[self.at].func_name]
+        came: list[Found] = []
 
         def work(runner: Runner, progress: Progress, _: object) -> dict[str, Any]:
-            came = runner.find(tried.tried, func, progress)
-            return found(tried, came.said, came.ok, came.fail, came.orders)
+            came.append(runner.find(tried.tried, start, progress))
+            return {}
+
+        def done(_: object) -> None:
+            words = self.breaking.came(tried, came[0])
+            self._put(broken=self.breaking.shown)
+            if words is not None or self.state["status"]["kind"] == "running":
+                self._say(words or said(self.history[self.at]))
 
         self._begin("Running it on the emulator", "blocks", work, done)
-        self._broken = tried
-        self._put(broken={**self.state["broken"], "choice": tried.choice, "found": None})
+        self.breaking.runs(tried)
+        self._put(broken=self.breaking.shown)
 
     # --- what takes long -------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,18 +15,16 @@ from workbench.emulate import EmulationError
 from workbench.emulate.kernels.orders import Orders
 from workbench.emulate.kernels.report import Met
 from workbench.ir import (
-    Barrier,
     BufferLoad,
     BufferStore,
     Node,
     PrimFunc,
     Stmt,
-    WaitGroup,
     expressions_in,
     stores,
     walk_statements,
 )
-from workbench.lower import Fault, faults, put_ahead, stand, waits
+from workbench.lower import Fault, faults, missing, put_ahead, stand, waits
 from workbench.runtime import Built
 from workbench.runtime.building import break_it, with_kernels
 from workbench.widgets.page.cost_bar import block_of
@@ -49,7 +48,7 @@ DOES = {
 
 
 def offers(func: PrimFunc) -> Mapping[str, Any]:
-    """What can be broken in the kernel of `func`, in the order of its text, or why nothing can.
+    """What can be broken in the kernel of `func`, kind by kind, or why nothing can.
 
     `offers` are faults, each with the line of the text in which it would be, from 1 on, that line,
     and what to do there; 0 where no one line has it. `none` says why there are none.
@@ -57,9 +56,22 @@ def offers(func: PrimFunc) -> Mapping[str, Any]:
     return memo(func, "breaks", lambda: _offers(func))
 
 
+def kernel_of(func: PrimFunc) -> Built:
+    """What is broken of `func`; of copies that not every GPU can make, that of one which can.
+
+    Raises Fail where there is no valid kernel.
+    """
+    try:
+        return build(func)
+    except Fail as fail:
+        with suppress(Fail):
+            return build(func, draw.GPU)
+        raise fail from None
+
+
 def _offers(func: PrimFunc) -> dict[str, Any]:
     try:
-        built = build(func)
+        built = kernel_of(func)
     except Fail as fail:
         return {"offers": [], "none": fail.headline}
     if len(built.kernels) != 1:
@@ -74,7 +86,6 @@ def _offers(func: PrimFunc) -> dict[str, Any]:
         code = next((one.strip() for one in shown if not one.lstrip().startswith("#")), "")
         does = DOES[fault.kind].format(buffer=name or "an array")
         found.append({"fault": str(fault), "line": line, "code": code, "does": does})
-    found.sort(key=lambda one: one["line"] or len(text) + 1)
     return {"offers": found, "none": "" if found else NOTHING}
 
 
@@ -100,20 +111,14 @@ class Broken:
             return {}
         found: dict[int, Stmt] = {}
         for node in walk_statements(self.kernel.kernels[0].body):
-            if isinstance(node, Stmt):
-                found |= {line: node for line in self._lines(node) if line not in found}
+            if isinstance(node, Stmt) and (line := self.begins.ahead(node)):
+                found.setdefault(line + self.head, node)
         return dict(sorted(found.items()))
 
-    @property
+    @cached_property
     def missing(self) -> Stmt | None:
         """What a gap takes; None where something else is wrong."""
-        if self.fault.kind not in ("barrier", "wait"):
-            return None
-        kind = Barrier if self.fault.kind == "barrier" else WaitGroup
-        every = [
-            one for one in walk_statements(self.whole.kernels[0].body) if isinstance(one, kind)
-        ]
-        return every[self.fault.number - 1]
+        return missing(self.whole.lowered, self.fault)
 
     @property
     def head(self) -> int:
@@ -176,7 +181,7 @@ class Broken:
 
 def broken_by(func: PrimFunc, name: str) -> Broken:
     """The kernel of `func` with the fault of that name. Raises Fail where it has no such thing."""
-    whole = build(func)
+    whole = kernel_of(func)
     kernel = break_it(whole, name)
     (fault,) = (one for one in faults(whole.lowered) if str(one) == name)
     return Broken(whole, kernel, fault)
@@ -185,13 +190,12 @@ def broken_by(func: PrimFunc, name: str) -> Broken:
 def shown(broken: Broken, desk: Desk) -> dict[str, Any]:
     """What a lab shows of a broken kernel before it was run: its text, its gaps, what is wrong."""
     words = desk.names(broken.whole.func).words
-    missing = broken.missing
     return {
         "fault": str(broken.fault),
         "told": f"Broken on purpose: {broken.kernel.lowered.fault}.",
         "stays": GPU,
         "lines": desk.lines.add_text(broken.kernel.source, words, PANE),
-        "put": "" if missing is None else PUT[broken.fault.kind],
+        "put": "" if broken.missing is None else PUT[broken.fault.kind],
         "gaps": [*broken.gaps],
         "choice": broken.choice,
         "found": None,
@@ -206,9 +210,11 @@ def found(
     places = refused.at if refused is not None else ()
     if isinstance(refused, Met) and orders is not None:
         orders = broken.in_text(orders, refused.meeting.sites)
-    if ok and broken.choice is None:
+    if broken.choice is not None:
+        said = f"With {PUT[broken.fault.kind]} ahead of line {broken.choice}: {said}"
+    elif ok:
         said = f"{said} {HARMLESS}"
-    elif ok and broken.beyond:
+    if ok and broken.beyond:
         said = f"{said} But {broken.beyond}."
     return {
         "ok": ok,
