@@ -11,7 +11,7 @@ import pytest
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.lesson import Mending, record
-from workbench.lesson.mending import NAMES
+from workbench.lesson.mending import NAMES, variants
 from workbench.lesson.review import is_score_of
 from workbench.widgets.small.repair import RepairView
 
@@ -44,6 +44,18 @@ def test_one_answer_mends_one_kernel_only(broken: Mending):
             assert not told(broken, other, mend)[0], (other, mend)
 
 
+@pytest.mark.tool
+@pytest.mark.parametrize("variant", range(2, variants("three_kernels") + 1))
+def test_a_variant_is_mended_by_its_own_answers_and_not_by_those_of_the_first(variant: int):
+    """They are other kernels, or in another order: what was right before is not any more."""
+    broken, first = (lesson.mending("three_kernels", n) for n in (variant, 1))
+    assert broken.check(broken.solution) and broken.key == f"three_kernels {variant}"
+    assert float(broken.check(first.solution)) == 0
+    score = {"points": 1, "of": broken.points}
+    assert is_score_of(broken.lesson, broken.key, score)
+    assert not is_score_of(broken.lesson, f"three_kernels {variant + 9}", score)
+
+
 @pytest.mark.parametrize(
     ("name", "mend", "found"),
     [
@@ -72,7 +84,12 @@ def test_a_list_is_as_good_as_a_tuple_and_other_answers_are_told(broken: Mending
     assert told(broken, name, list(mend))[0]
     assert 'There is no kernel "x".' in str(broken.check({"x": mend}))
     assert "Give a dictionary of mends, not int." in str(broken.check(3))
-    for ask in (lambda: broken.kernel("x"), lambda: lesson.mending("x"), lambda: broken.hint(4)):
+    for ask in (
+        lambda: broken.kernel("x"),
+        lambda: lesson.mending("x"),
+        lambda: lesson.mending("three_kernels", 9),
+        lambda: broken.hint(4),
+    ):
         with pytest.raises(Fail, match="Can't"):
             ask()
 

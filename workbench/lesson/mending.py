@@ -86,6 +86,23 @@ class Broken:
             "picture": plain(orders_picture(both)) if both is not None else None,
         }
 
+    def view(self, name: str) -> Any:
+        """The kernel with its gaps, under a name; None where widgets are not installed."""
+        try:
+            view = import_module("workbench.widgets.small.repair")  # loads anywidget: heavy
+        except ModuleNotFoundError as absent:
+            if absent.name not in ("anywidget", "traitlets"):
+                raise
+            return None
+        put = self.missing
+        return view.RepairView(
+            f"{name}: broken on purpose, {self.kernel.lowered.fault}",
+            script.show(self.kernel.kernels[0]).splitlines(),
+            gaps(self.kernel.lowered) if put is not None else (),
+            script.show(put).strip() if put is not None else "",
+            self.seen,
+        )
+
     def mended(self, mend: object) -> Built:
         """The kernel with what `mend` says put in. Raises Fail for what is no mend of it."""
         match mend:
@@ -206,22 +223,8 @@ class Mending:
         A second copy goes nowhere between lines: of that, what is found is shown. Where widgets are
         not installed, what `orders` tells.
         """
-        asked = self._named(name)
-        try:
-            view = import_module("workbench.widgets.small.repair")  # loads anywidget: heavy
-        except ModuleNotFoundError as missing:
-            if missing.name not in ("anywidget", "traitlets"):
-                raise
-            return self.orders(name)
-        (kernel,) = asked.kernel.kernels
-        put = asked.missing
-        return view.RepairView(
-            f"{name}: broken on purpose, {asked.kernel.lowered.fault}",
-            script.show(kernel).splitlines(),
-            gaps(asked.kernel.lowered) if put is not None else (),
-            script.show(put).strip() if put is not None else "",
-            asked.seen,
-        )
+        shown = self._named(name).view(name)
+        return self.orders(name) if shown is None else shown
 
     def check(self, given: object) -> Report:
         """How far `given`, a dictionary with a mend for each kernel by its name, gets.
@@ -296,8 +299,10 @@ def _wrong(asked: Broken, built: Built) -> str:
 NAMES: Sequence[str] = ("three_kernels",)
 
 
-def mending(name: str) -> Mending:
-    """The exercise on broken kernels of that name. Raises Fail for a name that there is not.
+def mending(name: str, variant: int = 1) -> Mending:
+    """The exercise on broken kernels of that name; its variants, for another try, have others.
+
+    Raises Fail for a name or a variant that there is not.
 
     >>> broken = lesson.mending("three_kernels")
     >>> broken.finding("first").partition(":")[0]
@@ -305,6 +310,15 @@ def mending(name: str) -> Mending:
     """
     if name not in NAMES:
         raise Fail(f"Can't find the exercise {name!r}", hint=f"there are: {', '.join(NAMES)}")
-    made = import_module(f"workbench.lesson.exercises.{name}").MENDING
-    assert isinstance(made, Mending)
-    return made
+    made: Sequence[Mending] = import_module(f"workbench.lesson.exercises.{name}").MENDINGS
+    if not isinstance(variant, int) or variant not in range(1, len(made) + 1):
+        raise Fail(
+            f"Can't find variant {value_text(variant)} of {name!r}: there are {len(made)}",
+            hint=f"ask for 1 to {len(made)}",
+        )
+    return made[variant - 1]
+
+
+def variants(name: str) -> int:
+    """How many variants the exercise on broken kernels of that name has."""
+    return len(import_module(f"workbench.lesson.exercises.{name}").MENDINGS)
