@@ -32,10 +32,10 @@ def source(kernels: Sequence[Kernel], target: Target, cores_by: str = "openmp") 
         kernels = [join_neighbours(kernel) for kernel in kernels]
     walkers = [Walker(kernel, language) for kernel in kernels]
     texts = [walker.kernel_text() for walker in walkers]
-    return "\n\n".join([*_preamble(language, walkers), *texts]) + "\n"
+    return "\n\n".join([*preamble(language, walkers), *texts]) + "\n"
 
 
-def _preamble(language: Language, walkers: Sequence[Walker]) -> list[str]:
+def preamble(language: Language, walkers: Sequence[Walker]) -> list[str]:
     """Headers, vector types and helper functions, each once."""
     types = {"", *(dtype for walker in walkers for dtype in walker.expressions.types)}
     parts = ["\n".join(text for dtype, text in language.headers.items() if dtype in types)]

@@ -53,6 +53,7 @@ from workbench.script import expr_text
 
 Lines = Iterator[str]
 _WIDTH = 100  # columns of a page
+_MARK = "\0"  # behind the first line of a statement, with its number
 _STACK = 1 << 16  # bytes of arrays: a thread has 128 KiB of stack or more (musl's has)
 
 
@@ -87,6 +88,7 @@ class Walker:
         self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
         self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
         self.functions: list[str] = []  # that the kernel calls
+        self.begins: dict[Stmt, int] | None = None  # for who asks: in which line each begins
         self.barrier = language.barrier_global if reads_its_own(kernel) else language.barrier
 
     # --- a kernel ---------------------------------------------------------------------------
@@ -103,9 +105,14 @@ class Walker:
             launch += f", {self.dynamic_bytes} bytes of shared memory"
             bytes_to = max(16, *(self.alignment.get(b, 0) for b in self.dynamic))
             body.insert(0, self.language.dynamic[0].format(whole=self.whole, bytes=bytes_to))
-        lines = [launch, f"{head} {{"]
-        lines += [part for line in body for part in _broken(f"  {line}")]
-        return "".join(self.functions) + "\n".join([*filter(None, lines), "}"])
+        lines = [*launch.splitlines(), *f"{head} {{".splitlines()]
+        marked = [*self.begins] if self.begins is not None else []
+        for line in body:
+            text, _, number = line.partition(_MARK)
+            if number and self.begins is not None:
+                self.begins[marked[int(number)]] = len(lines) + 1
+            lines += _broken(f"  {text}")
+        return "".join(self.functions) + "\n".join([*lines, "}"])
 
     def _common(self) -> list[Buffer]:
         """The arrays that no loop has one of for each of its iterations."""
@@ -223,7 +230,15 @@ class Walker:
     # --- statements -------------------------------------------------------------------------
 
     def statement(self, stmt: Stmt) -> Lines:
-        """The lines of `stmt`, not indented."""
+        """The lines of `stmt`, not indented; the first has a mark, where `begins` is asked for."""
+        lines = self._statement(stmt)
+        if self.begins is not None and not isinstance(stmt, SeqStmt):
+            number = len(self.begins)
+            self.begins[stmt] = 0
+            yield f"{next(lines)}{_MARK}{number}"
+        yield from lines
+
+    def _statement(self, stmt: Stmt) -> Lines:
         match stmt:
             case SeqStmt(stmts):
                 for inner in stmts:

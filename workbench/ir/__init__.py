@@ -89,6 +89,7 @@ from workbench.ir.verify import VerifyError, verify
 from workbench.ir.visit import (
     children,
     copy_fresh,
+    expressions_in,
     free_vars,
     loops_and_blocks,
     path_to,
@@ -188,6 +189,7 @@ __all__ = [
     "verify",
     "VerifyError",
     "children",
+    "expressions_in",
     "copy_fresh",
     "free_vars",
     "in_width",

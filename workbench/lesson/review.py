@@ -13,9 +13,10 @@ from typing import Any
 from workbench.diag import Fail, prose
 from workbench.history.file import contents, parsed, stays_in_folder
 from workbench.lesson import record
-from workbench.lesson.exercise import NAMES, exercise, variants
+from workbench.lesson.exercise import NAMES, Exercise, exercise, variants
 from workbench.lesson.mending import NAMES as BROKEN
-from workbench.lesson.mending import mending
+from workbench.lesson.mending import Mending, mending
+from workbench.lesson.mending import variants as broken_variants
 from workbench.lesson.questions import LESSONS
 from workbench.lesson.quiz import items
 from workbench.lesson.quizzes import QUIZZES
@@ -159,15 +160,16 @@ def answered(lesson: str, key: str, part: object) -> Answer | None:
 def is_score_of(lesson: str, key: str, part: object) -> bool:
     """Whether `part` tells points that an exercise of the lesson, or a variant of it, can have."""
     name, _, variant = key.partition(" ")
+    asked: Exercise | Mending
     if not record.is_score(part):
         return False
-    if key in BROKEN:
-        broken = mending(key)
-        return broken.lesson == lesson and part["of"] == broken.points  # type: ignore[index]
-    if name not in NAMES:
+    if name in BROKEN:
+        asked, most = mending(name), broken_variants(name)
+    elif name in NAMES:
+        asked, most = exercise(name), variants(name)
+    else:
         return False
-    asked = exercise(name)
-    alike = key == name or (variant.isdecimal() and 2 <= int(variant) <= variants(name))
+    alike = key == name or (variant.isdecimal() and 2 <= int(variant) <= most)
     return alike and asked.lesson == lesson and part["of"] == asked.points  # type: ignore[index]
 
 

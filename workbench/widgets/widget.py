@@ -55,6 +55,7 @@ class Lab(anywidget.AnyWidget):
     status = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
     call = traitlets.Dict().tag(sync=True)
+    broken = traitlets.Dict().tag(sync=True)
     cell = traitlets.Unicode().tag(sync=True)
 
     def __init__(
@@ -147,7 +148,7 @@ class Lab(anywidget.AnyWidget):
             with self.hold_sync():
                 for name in changed.keys() - new.keys():
                     setattr(self, name, changed[name])
-        if changed.keys() - {"status", "tree", "lines"}:
+        if changed.keys() - {"status", "tree", "lines", "broken"}:
             self._renew()
 
     def run(self, on: Literal["gpu", "cpu"] = "gpu") -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from workbench.runtime.launching import waiting
 from workbench.schedule import Schedule
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
+from workbench.widgets.ask.breaking import Breaking
 from workbench.widgets.ask.setup import Options, desk_of, setup_of
 from workbench.widgets.keep.keeping import Keeping
 from workbench.widgets.page.compare import compare_trait, comparison, functions, title
@@ -30,10 +31,11 @@ from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
 from workbench.widgets.page.why_slow import why_of
 from workbench.widgets.run.jobs import Job, Jobs
-from workbench.widgets.run.runner import TARGETS, Progress, Runner
+from workbench.widgets.run.runner import TARGETS, Found, Progress, Runner
 
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
+    "broken",
 )
 """What a browser gets besides pages and comparisons."""
 
@@ -61,6 +63,7 @@ class Session:
         self.cursor, self.history = schedule.fork(), schedule.history
         steps.stand(self.cursor, schedule.node)
         self.desk = desk_of(self.cursor.node, options)
+        self.breaking = Breaking(self.desk)
         asked, task = options.question, options.task
         cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
         self.keeping = Keeping(schedule, self.cursor, options.autosave, cell)
@@ -74,6 +77,7 @@ class Session:
             place=steps.useful(self.cursor, self.desk, list(self.desk.places(self.cursor.func))),
             answers=dict(self.history.answers),
             call={},
+            broken={},
         )
         self._say(self.keeping.begin(said(self.cursor.node)))
         self._show()
@@ -119,6 +123,7 @@ class Session:
     def _show(self) -> None:
         """Make what the open panes need of the program that the cursor is at."""
         node, view, against = self.cursor.node, self.view, self.state["against"]
+        self.breaking.follow(node.id)
         name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
         shown = page(self.cursor, view, self.desk, self.state.get(name))
         shown["pictures"] = shown_alone(shown["pictures"], shown["shown"])
@@ -127,7 +132,8 @@ class Session:
             compared = comparison(self.history[against], node, view, self.desk)
             measured = self.state.get(pair, {}).get("measured")
             made[pair] = {**compared, "measured": measured}
-        self._put(tree=tree(self.history), lines=list(self.desk.lines.all), **made)
+        kept = {"tree": tree(self.history), "lines": list(self.desk.lines.all)}
+        self._put(**kept, broken=self.breaking.shown, **made)
 
     def _reveal(self) -> None:
         """Once a question is answered: make the pages again from which something is hidden."""
@@ -224,6 +230,10 @@ class Session:
             "run": lambda: self.run(part({"on": "gpu", **message}, "on", str)),
             "time": self.time,
             "stop": self.stop,
+            "faults": self.faults,
+            "break": lambda: self.break_it(part(message, "fault", str)),
+            "find": lambda: self.find(message),
+            "mend": self.mend,
             "resume": self.resume,
             "forget": self.forget,
         }
@@ -320,6 +330,45 @@ class Session:
         self._offer_again()
         self._say(said(self.history[self.at]))  # what was chosen stands at the question
         self._save()
+
+    # --- what is broken on purpose ---------------------------------------------------------------
+
+    def faults(self) -> None:
+        """Show what can be broken in the kernel of the program that is shown."""
+        self.breaking.offer(self.history[self.at])
+        self._put(broken=self.breaking.shown)
+
+    def break_it(self, fault: str) -> None:
+        """Break the kernel of the program that is shown: a mark on it, which no step makes."""
+        told = self.breaking.begin(self.history[self.at], fault)
+        self._put(lines=list(self.desk.lines.all), broken=self.breaking.shown)
+        self._say(told)
+
+    def mend(self) -> None:
+        """Take the fault away."""
+        self.breaking.mend()
+        self._put(broken=self.breaking.shown)
+        self._say(said(self.history[self.at]))
+
+    def find(self, message: Mapping[str, Any]) -> None:
+        """Run the broken kernel on the emulator, as it is or with something put back."""
+        tried = self.breaking.tried(message)
+        start = self.history.root.mod[self.history[self.at].func_name]
+        came: list[Found] = []
+
+        def work(runner: Runner, progress: Progress, _: object) -> dict[str, Any]:
+            came.append(runner.find(tried.tried, start, progress))
+            return {}
+
+        def done(_: object) -> None:
+            words = self.breaking.came(tried, came[0])
+            self._put(broken=self.breaking.shown)
+            if words is not None or self.state["status"]["kind"] == "running":
+                self._say(words or said(self.history[self.at]))
+
+        self._begin("Running it on the emulator", "blocks", work, done)
+        self.breaking.runs(tried)
+        self._put(broken=self.breaking.shown)
 
     # --- what takes long -------------------------------------------------------------------------
 
