@@ -47,7 +47,8 @@ extern "C" __global__ void NAME(const char* a, int which, float* out) { \
   unsigned x, y, z, w, sum = 0; \
   for (int k = 0; k < TURNS; ++k) { \
     asm volatile("ldmatrix.sync.aligned.m8n8.x4" TRANS ".shared.b16 {%0, %1, %2, %3}, [%4];" \
-        : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "r"(shared_at(to[which][threadIdx.x] * 16 + k * 1024))); \
+        : "=r"(x), "=r"(y), "=r"(z), "=r"(w) \
+        : "r"(shared_at(to[which][threadIdx.x] * 16 + k * 1024))); \
     sum += x + y + z + w; \
   } \
   out[threadIdx.x] = sum; \
@@ -93,26 +94,30 @@ def patterns() -> list[Pattern]:
     """Each by its name: to which unit of shared memory each lane goes, and from which of global."""
     lanes = list(range(LANES))
     rng = random.Random("requests")
-    found: list[Pattern] = [
-        *((f"global moved by {n}", lanes, [i + n for i in lanes]) for n in (0, 1, 2, 3, 4, 7)),
-        *((f"global {n} apart", lanes, [i * n for i in lanes]) for n in (2, 3, 4, 8, 16, 33)),
-        *((f"shared {n} apart", [i * n for i in lanes], lanes) for n in (2, 3, 4, 5, 8, 9, 16, 33)),
-        *(
-            (f"shared, {rows} a row, rows {n} apart", [i % rows + i // rows * n for i in lanes], lanes)
-            for rows in (2, 4, 8, 16)
-            for n in (rows + 1, rows + 4, 32)
-        ),
+
+    def rows(wide: int, apart: int) -> list[int]:
+        return [i % wide + i // wide * apart for i in lanes]
+
+    found = [(f"global moved by {n}", lanes, [i + n for i in lanes]) for n in (0, 1, 2, 3, 4, 7)]
+    found += [(f"global {n} apart", lanes, rows(1, n)) for n in (2, 3, 4, 8, 16, 33)]
+    found += [(f"shared {n} apart", rows(1, n), lanes) for n in (2, 3, 4, 5, 8, 9, 16, 33)]
+    found += [
+        (f"shared, {wide} a row, rows {n} apart", rows(wide, n), lanes)
+        for wide in (2, 4, 8, 16)
+        for n in (wide + 1, wide + 4, 32)
+    ]
+    found += [(f"rows of {wide}", lanes, rows(wide, 64)) for wide in (2, 4, 8)]
+    found += [
         ("shared backwards", lanes[::-1], lanes),
         ("global backwards", lanes, lanes[::-1]),
-        ("columns to rows", [i % 4 * 9 + i // 4 for i in lanes], [i % 4 + i // 4 * 64 for i in lanes]),
-        ("rows of 4", lanes, [i % 4 + i // 4 * 64 for i in lanes]),
-        ("rows of 8", lanes, [i % 8 + i // 8 * 64 for i in lanes]),
-        ("rows of 2", lanes, [i % 2 + i // 2 * 64 for i in lanes]),
+        ("columns to rows", [i % 4 * 9 + i // 4 for i in lanes], rows(4, 64)),
         ("one cell", lanes, [0] * LANES),
         ("swizzled", [i // 8 * 8 + (i % 8 ^ i // 8) for i in lanes], lanes),
-        *((f"random {n}", rng.sample(range(256), 32), rng.sample(range(512), 32)) for n in range(8)),
-    ]  # fmt: skip
-    return found
+    ]
+    return found + [
+        (f"random {n}", rng.sample(range(256), LANES), rng.sample(range(512), LANES))
+        for n in range(8)
+    ]
 
 
 def launches() -> list[tuple[str, Pattern]]:
