@@ -18,7 +18,7 @@ from workbench.insight.sectors import SECTOR, sectors
 from workbench.insight.spread import width
 from workbench.insight.warps import IDLE, distinct, lane_bytes, text_of
 from workbench.insight.wavefronts import WARP, wavefronts
-from workbench.ir import Buffer, BufferLoad, Kernel, const, dtypes, once
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, const, dtypes, once
 
 LINE = 128  # bytes that the L1 cache finds, or shared memory serves, in a turn
 
@@ -91,9 +91,11 @@ def _held(every: Sequence[Access], made: Compiled) -> set[Access]:
 
 def statement_of(access: Access) -> str:
     """The statement that an access is made by, as it stands in the kernel."""
-    if access.store is None:
-        return f"if {text_of(access)}"
-    store = access.store
+    return f"if {text_of(access)}" if access.store is None else _text_of_store(access.store)
+
+
+@once
+def _text_of_store(store: BufferStore) -> str:
     cell = script.expr_text(BufferLoad(store.buffer, store.indices))
     return f"{cell} = {script.expr_text(store.value)}"
 
