@@ -123,6 +123,7 @@ class Launch:
     waits: float = 1.0
     starts: float = 1.0
     shorter: Mapping[Var, int] = field(default_factory=dict)
+    _alone: dict[object, float] = field(default_factory=dict, repr=False)  # by what it depends on
 
     @cached_property
     def blocks(self) -> int:
@@ -211,7 +212,11 @@ class Launch:
     def _latency(self) -> Term:
         """What a warp waits for by itself, as often as blocks come one after the other."""
         rates = self.rates
-        alone = chain(self.kernel, self._latencies(), self.shorter)
+        latencies = self._latencies()
+        told = (*latencies.values(), *self.shorter.items())
+        if told not in self._alone:  # as what is better differs, most often in something else
+            self._alone[told] = chain(self.kernel, latencies, self.shorter)
+        alone = self._alone[told]
         room = max(self.occupancy.room[1], 1)
         waves = -(-self.blocks // (room * rates.sms))
         us = self.waits * waves * alone / rates.clock * 1e6

@@ -48,12 +48,13 @@ def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
 
 def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
     """A fault, where it is, and the form of the verb that would help, where its place is."""
-    place = place_of(desk, func, fault)
+    place = "" if fault.undo else place_of(desk, func, fault)
     return {
         "words": f"{fault.words[:1].upper()}{fault.words[1:]}.",
         "gain": us_text(fault.gain),
         "keys": statement_keys(desk, func, fault.statement, fault.buffer),
         "verb": fault.verb,
+        "help": fault.help,
         "place": place,
         "at": fault.place if place else "",
         "offered": desk.offered is None or fault.verb in desk.offered,

@@ -124,7 +124,7 @@ export function openedCosts(lab, menu) {
     ];
   }
 
-  function fault({ words, gain, keys, verb, place, at, offered }) {
+  function fault({ words, gain, keys, verb, help, place, at, offered }) {
     const go = () => {
       box.close();
       if (!offered) lab.show({ more: true });
@@ -141,7 +141,7 @@ export function openedCosts(lab, menu) {
         ...prose(words),
         " ",
         form && h("button.wb-fault-verb", { onclick: go, "data-f": call }, call),
-        form ? null : h("code", {}, verb),
+        form || !help ? null : h("code", {}, help),
       ),
     );
   }
