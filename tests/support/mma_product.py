@@ -6,7 +6,7 @@ by ``ldmatrix``, and are multiplied there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import workbench as wb
@@ -48,6 +48,26 @@ class Product:
     ahead: bool = True  # fragments one step ahead
 
 
+BEST = Product()
+# Each adds one feature to the one before.
+LADDER = {
+    "plain": Product(swizzle=False, stages=1, ahead=False),
+    "swizzle": Product(stages=1, ahead=False),
+    "asynchronous copies, 2 tiles": Product(stages=2, ahead=False),
+    "3 tiles": Product(stages=3, ahead=False),
+    "fragments one step ahead": Product(stages=3),
+    "4 tiles": BEST,
+}
+# Each changes one thing of the best.
+VARIANTS = {
+    "no swizzle": replace(BEST, swizzle=False),
+    "no fragments ahead": replace(BEST, ahead=False),
+    "2 tiles": replace(BEST, stages=2),
+    "B by term and column": replace(BEST, trans=False),
+    "128 x 128, 3 tiles": replace(BEST, columns=128, column_warps=2, stages=3),
+    "256 x 128": replace(BEST, rows=256, columns=128, row_warps=4, column_warps=2),
+    "32 terms a turn": replace(BEST, terms=32),
+}
 SMALL = Product(64, 64, 128, 32, 32, 64, 1, 2, stages=3)
 
 
@@ -120,6 +140,7 @@ def _tensorize(sch: wb.Schedule, of: Product) -> None:
 
 def _overlap(sch: wb.Schedule, of: Product, k_0: Any, k_1: Any) -> None:
     """Fetch tiles turns ahead of their use, and fragments one step."""
+    sch.unroll(k_1)
     if of.ahead:
         sch.pipeline(k_1, stages=[0, 0, 1])
     if of.stages > 1:
