@@ -75,6 +75,7 @@ def beside_cublas() -> list[Results]:
     """
     import cupy
     import torch
+
     from workbench.runtime.events import graph_sample
     from workbench.runtime.libraries import torch_graph_sample
 

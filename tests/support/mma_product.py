@@ -1,4 +1,4 @@
-"""A matrix multiply on Tensor Cores by ``mma.sync``, feature by feature, by the verbs of a schedule.
+"""A matrix multiply by ``mma.sync``, feature by feature, by the verbs of a schedule.
 
 C = A B in float32 of halves. Tiles come to shared memory by all threads of a block, to registers
 by ``ldmatrix``, and are multiplied there.

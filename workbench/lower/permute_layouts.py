@@ -24,7 +24,6 @@ from workbench.ir import (
     Kernel,
     Node,
     attrs_dict,
-    const,
     dtypes,
     is_warp_call,
     rewrite,
