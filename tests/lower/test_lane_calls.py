@@ -15,7 +15,7 @@ from tests.codegen.test_nvcc import compiled
 from tests.lower.test_warp_calls import inputs
 from tests.support.cpp import compile_cpp
 from tests.support.mma_product import Product, scheduled
-from workbench import emulate
+from workbench import emulate, insight
 from workbench.ir import (
     Buffer,
     BufferLoad,
@@ -70,6 +70,20 @@ def test_nvcc_takes_the_calls(nvcc: str, tmp_path: Path, arch: str):
     assert "ldmatrix_x4(" in text and "mma_f16f16f32(" in text and ") ^ (" in text
     said = compiled(nvcc, text, tmp_path, f"-arch={arch}", "-cubin")
     assert "0 bytes spill stores" in said
+
+
+@pytest.mark.parametrize(("swizzle", "worst"), [(False, 32), (True, 4)])
+def test_the_swizzle_leaves_one_turn_of_the_banks_for_eight_rows(swizzle: bool, worst: int):
+    kernel = built(replace(PLAIN, k=64, terms=64, swizzle=swizzle))
+    uses = {(use.buffer, use.access): use for use in insight.conflicts(kernel.kernels).uses}
+    assert (uses["A_shared", "read"].wavefronts, uses["A_shared", "read"].least) == (worst, 4)
+    assert uses["A_shared", "write"].wavefronts == uses["B_shared", "write"].wavefronts == 4
+    asked = {(one.buffer, one.access): one for one in insight.issued(kernel.kernels).asked}
+    loads = 2 * 2 * 4  # of two warps, each of two tiles in each of four steps
+    found = asked["A_shared", "read"]
+    assert (found.requests, found.wavefronts, found.bytes_per_lane) == (loads, loads * worst, 16)
+    assert asked["C", "write"].sectors == 32 * 32 * 4 // 32  # each once, by whole ones
+    assert insight.issued(kernel.kernels).left_out == ()
 
 
 # --- refusals ------------------------------------------------------------------------------------

@@ -70,6 +70,13 @@ def _packed(node: BufferLoad | BufferStore) -> int:
     return 4 // dtypes.itemsize(node.buffer.type)
 
 
+def first_of_row(thread: Expr, packed: int, turned: bool) -> tuple[Expr, Expr]:
+    """Which thread holds the first cell of the row that `thread` gives ``ldmatrix``, and where."""
+    if turned:
+        return thread % 8 // 2, thread // 8 * 2 + thread % 2
+    return thread % 8 * 4, thread // 8 * packed
+
+
 @dataclass(frozen=True, slots=True)
 class _ByLanes:
     """What a loop over the threads of a warp and one over their registers touch."""
@@ -125,12 +132,10 @@ class _ByLanes:
         if load.buffer.is_fragment or (turned and packed != 2):
             return None
         inside = t % 4 * packed + l % packed  # which cell of its row, or which of its column's
+        address = self.at(index, *first_of_row(t, packed, turned))
+        giver, after = l // packed * 8 + t // 4, inside
         if turned:
-            address = self.at(index, t % 8 // 2, t // 8 * 2 + t % 2)
             giver, after = l // 2 * 8 + inside, t // 4
-        else:
-            address = self.at(index, t % 8 * 4, t // 8 * packed)
-            giver, after = l // packed * 8 + t // 4, inside
         if not same(index, substitute(address, {t: giver}) + after, self.known):
             return None
         return Tile(load.buffer, address, 0)
