@@ -183,7 +183,7 @@ template <bool turned> void load_matrices(unsigned* to, const void* row) {
 }
 inline void ldmatrix_x4(unsigned* to, const void* row) { load_matrices<false>(to, row); }
 inline void ldmatrix_x4_trans(unsigned* to, const void* row) { load_matrices<true>(to, row); }
-// Products of 16 x 8 x 16 with registers b0 and b1 of B, twice.
+// Two products of 16 x 8 x 16, one behind the other.
 template <typename Cell> void add_products(void* sum, const unsigned* a, const unsigned* b) {
   const unsigned* held[2] = {a, b};
   leave(WARP_MASK, held, sizeof held);
@@ -196,7 +196,7 @@ template <typename Cell> void add_products(void* sum, const unsigned* a, const u
         const unsigned *left[2], *right[2];
         memcpy(left, left_by(WARP_MASK, row % 8 * 4 + k % 8 / 2), sizeof left);
         memcpy(right, left_by(WARP_MASK, column * 4 + k % 8 / 2), sizeof right);
-        unsigned of_a = (row < 8 ? 0 : 1) + (k < 8 ? 0 : 2), of_b = part + (k < 8 ? 0 : 2);
+        unsigned of_a = (row < 8 ? 0 : 1) + (k < 8 ? 0 : 2), of_b = part * 2 + (k < 8 ? 0 : 1);
         total = total + Cell(((const half*)&left[0][of_a])[k % 2]) *
                             Cell(((const half*)&right[1][of_b])[k % 2]);
       }

@@ -13,8 +13,10 @@ import workbench as wb
 from workbench import script
 
 TILE, WARP, VECTOR = 16, 32, 8
-# A tile in registers of a warp, by thread and cell, behind its number: of rows i and columns j.
+# A tile in registers of a warp, by thread and cell, behind its number: of A by row and term and of
+# the sums by row and column, of B by column and term.
 HELD = "i // 16, j // 16, i % 8 * 4 + j % 8 // 2, j % 16 // 8 * 4 + i % 16 // 8 * 2 + j % 2"
+HELD_B = "i // 16, j // 16, i % 8 * 4 + j % 8 // 2, i % 16 // 8 * 4 + j % 16 // 8 * 2 + j % 2"
 PRODUCT = """@T.prim_func
 def main(
     A: T.Buffer(({m}, {k}), "float16"),
@@ -80,7 +82,7 @@ def scheduled(of: Product) -> wb.Schedule:
     out = sch.cache_write("C", 0, "warp")
     sch.transform_layout(held[0], ("write", 0), f"lambda i, j: ({HELD})")
     order = "i, j" if of.trans else "j, i"
-    sch.transform_layout(held[1], ("write", 0), f"lambda {order}: ({HELD})")
+    sch.transform_layout(held[1], ("write", 0), f"lambda {order}: ({HELD_B})")
     sch.transform_layout("C", ("write", 0), f"lambda i, j: ({HELD})")
 
     i, j = sch.get_loops(out)

@@ -1,8 +1,8 @@
 """``mma.sync`` and ``ldmatrix`` in CUDA: functions of inline PTX.
 
 PTX ISA, Warp Level Matrix Instructions: ``ldmatrix`` of four matrices of 8 rows of 16 bytes, and
-``mma.sync`` of m16n8k16. A tile of 16 columns is two of these products: of B a thread holds column
-and column + 8 side by side for each half of the terms, of C all of the first 8 columns first.
+``mma.sync`` of m16n8k16. A tile of 16 columns is two of these products, of registers side by side,
+as a machine instruction takes them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _products() -> Iterator[tuple[str, str]]:
         products = []
         for part in range(2):
             sums = numbered(part * half, half)
-            b = f"{{{{%{count + 4 + part}, %{count + 6 + part}}}}}"
+            b = numbered(count + 4 + 2 * part, 2)
             products.append(
                 f'"mma.sync.aligned.{told} "\n               "{sums}, {a}, {b}, {sums};"'
             )

@@ -1,10 +1,11 @@
 """Tensor Cores by ``mma.sync`` and ``ldmatrix``: fill, load, multiply and add, store.
 
 Names, shapes and memories are TVM's (``python/tvm/s_tir/tensor_intrin/cuda.py``). A tile lies in
-"warp" memory, by thread and register: the cell of row i and column j as `_held` says. PTX ISA,
-Matrix Fragments for mma.m16n8k16, of A, B and C, of which B is held by column and term: so what
-multiplies is the same for each order of memory, and what loads turns a tile where it has to. (TVM
-names other registers for such a tile, and its loads and products agree on them.)
+"warp" memory, by thread and register, A by row and term, B by column and term, sums by row and
+column, as `_held` says. PTX ISA, Matrix Fragments for mma.m16n8k16: two of these products make one
+of 16 x 16, and B has all registers of the first ahead of those of the second. So what multiplies is
+the same for each order of memory, and what loads turns a tile where it has to. (TVM's programs name
+other registers for B than its code fills, and its loads and products agree on these.)
 
 What runs goes by threads and registers, as one call of a warp with the note WARP_CALL.
 """
@@ -23,20 +24,20 @@ def _packed(dtype: str) -> int:
     return 4 // dtypes.itemsize(dtype)
 
 
-def _held(i: str, j: str, packed: int = 2) -> str:
-    """The thread and the register that hold the cell of row i and column j."""
+def _held(i: str, j: str, packed: int = 2, *, b: bool = False) -> str:
+    """The thread and the register that hold the cell (i, j), of B or of A or a sum."""
+    near, far = (packed, 2 * packed) if b else (2 * packed, packed)
     return (
         f"{i} % 8 * 4 + {j} % {4 * packed} // {packed}, "
-        f"{j} // {4 * packed} * {2 * packed} + {i} // 8 * {packed} + {j} % {packed}"
+        f"{j} // {4 * packed} * {near} + {i} // 8 * {far} + {j} % {packed}"
     )
 
 
-def _cell(packed: int = 2) -> tuple[str, str]:
-    """The row and the column of what register l of thread t holds."""
-    return (
-        f"l % {2 * packed} // {packed} * 8 + t // 4",
-        f"l // {2 * packed} * {4 * packed} + t % 4 * {packed} + l % {packed}",
-    )
+def _cell(packed: int = 2, *, b: bool = False) -> tuple[str, str]:
+    """The cell (i, j) that register l of thread t holds, of B or of A or a sum."""
+    first, second = f"l // {2 * packed}", f"l % {2 * packed} // {packed}"
+    i, j = (first, second) if b else (second, first)
+    return f"{i} * 8 + t // 4", f"{j} * {4 * packed} + t % 4 * {packed} + l % {packed}"
 
 
 def _pair(
@@ -59,13 +60,13 @@ def _tile(name: str, dtype: str, cells: int = 8, scope: str = "warp") -> str:
     return f'{name}: T.Buffer(({rows}, {cells}), "{dtype}", scope="{scope}", offset_factor=16)'
 
 
-def _load(dtype: str, scope: str, turned: bool) -> tuple[str, str]:
-    """A tile with rows in memory, or `turned` with columns."""
+def _load(dtype: str, scope: str, turned: bool, b: bool) -> tuple[str, str]:
+    """A tile of A or B by rows of memory, each row or column of the product, or `turned`."""
     packed = _packed(dtype)
     terms = 8 * packed
     tiles = f"{_tile('warp', dtype, 4 * packed)}, {_tile('shared', dtype, terms, scope)}"
-    row, column = _cell(packed)
-    held = _held("j", "i") if turned else _held("i", "j", packed)
+    row, column = _cell(packed, b=b)
+    held = _held(*("ji" if turned else "ij"), packed, b=b)
     return _pair(
         tiles,
         ({"i": N, "j": terms}, f"warp[{held}] = shared[i, j]"),
@@ -85,7 +86,7 @@ def _product(dtype: str, out: str) -> tuple[str, str]:
     row, column = _cell()
 
     def added(c: str, i: str, j: str) -> str:
-        a, b = f"A[{_held(i, 'k', packed)}]", f"B[{_held(j, 'k', packed)}]"
+        a, b = f"A[{_held(i, 'k', packed)}]", f"B[{_held(j, 'k', packed, b=True)}]"
         if out != dtype:
             a, b = f'T.Cast("{out}", {a})', f'T.Cast("{out}", {b})'
         return f"C[{c}] = C[{c}] + {a} * {b}"
@@ -119,7 +120,9 @@ def _store(dtype: str, scope: str) -> tuple[str, str]:
 
 
 TEXTS: dict[str, tuple[str, str]] = {
-    f"mma_ldmatrix_f16_{part}{trans}{dyn}": _load("float16", scope, (part == "b") != bool(trans))
+    f"mma_ldmatrix_f16_{part}{trans}{dyn}": _load(
+        "float16", scope, (part == "b") != bool(trans), part == "b"
+    )
     for scope, dyn in (("shared", ""), ("shared.dyn", "_dyn"))
     for part in "ab"
     for trans in ("", "_trans")

@@ -145,14 +145,15 @@ class _ByLanes:
     ) -> list[Tile | None]:
         """The fragments of A and B of which each thread's sums take rows and columns."""
         found: list[Tile | None] = []
-        for load, line in zip(factors, self.cell(2), strict=True):
+        for load, line, of_b in zip(factors, self.cell(2), (False, True), strict=True):
             if not isinstance(load, BufferLoad) or load.buffer.tag != "warp":
                 return [None]
             packed = _packed(load)
             if (load.buffer.type, store.buffer.type) not in MULTIPLIED or terms != 8 * packed:
                 return [None]
             thread = line % 8 * 4 + term % (4 * packed) // packed
-            register = term // (4 * packed) * (2 * packed) + line // 8 * packed + term % packed
+            near, far = (packed, 2 * packed) if of_b else (2 * packed, packed)
+            register = term // (4 * packed) * near + line // 8 * far + term % packed
             start = self.first(load.indices[0], term)
             cells = 4 * packed
             holds = same(load.indices[0], start + thread * cells + register, self.known)
