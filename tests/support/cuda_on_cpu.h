@@ -11,11 +11,15 @@ struct Place {
 };
 extern Place blockIdx, threadIdx, blockDim;
 void __syncthreads();
-// Leaves 8 bytes with the threads of `mask`, waits for all of them, gives what that one left.
-const void* exchange(unsigned mask, const void* value, unsigned bytes, unsigned bit);
+// Leaves up to 16 bytes with the threads of `mask`, and waits for all of them; then they can be
+// asked for what they left, each by its number in the warp.
+unsigned lane();
+void leave(unsigned mask, const void* value, unsigned bytes);
+const void* left_by(unsigned mask, unsigned other);
 template <typename T> T __shfl_xor_sync(unsigned mask, T value, int bit) {
   T other;
-  memcpy(&other, exchange(mask, &value, sizeof value, bit), sizeof other);
+  leave(mask, &value, sizeof value);
+  memcpy(&other, left_by(mask, lane() ^ bit), sizeof other);
   return other;
 }
 
@@ -51,6 +55,7 @@ VECTOR(long long, longlong) VECTOR(unsigned long long, ulonglong)
 VECTOR(float, float) VECTOR(double, double)
 #undef VECTOR
 
+inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float __int_as_float(unsigned bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -160,6 +165,52 @@ FRAGMENTS(f32, float, float, row) FRAGMENTS(f32, float, float, col)
   }
 FRAGMENTS(f16, half, unsigned) FRAGMENTS(f32, float, float)
 #undef FRAGMENTS
+
+// Calls that go by the threads of a warp, by PTX ISA: ldmatrix, and Matrix Fragments for
+// mma.m16n8k16, each thread with its own registers.
+const unsigned WARP_MASK = 0xffffffffu;
+void check_row(const void* row);
+template <bool turned> void load_matrices(unsigned* to, const void* row) {
+  check_row(row);
+  leave(WARP_MASK, &row, sizeof row);
+  for (unsigned matrix = 0; matrix < 4; ++matrix)
+    for (unsigned k = 0; k < 2; ++k) {
+      unsigned line = lane() / 4, at = lane() % 4 * 2 + k;
+      const uint16_t* given;
+      memcpy(&given, left_by(WARP_MASK, matrix * 8 + (turned ? at : line)), sizeof given);
+      ((uint16_t*)to)[matrix * 2 + k] = given[turned ? line : at];
+    }
+}
+inline void ldmatrix_x4(unsigned* to, const void* row) { load_matrices<false>(to, row); }
+inline void ldmatrix_x4_trans(unsigned* to, const void* row) { load_matrices<true>(to, row); }
+// Two products of 16 x 8 x 16, one behind the other.
+template <typename Cell> void add_products(void* sum, const unsigned* a, const unsigned* b) {
+  const unsigned* held[2] = {a, b};
+  leave(WARP_MASK, held, sizeof held);
+  Cell made[8];
+  for (unsigned part = 0; part < 2; ++part)
+    for (unsigned c = 0; c < 4; ++c) {
+      unsigned group = lane() >> 2, row = c < 2 ? group : group + 8, column = lane() % 4 * 2 + c % 2;
+      Cell total = ((Cell*)sum)[part * 4 + c];
+      for (unsigned k = 0; k < 16; ++k) {
+        const unsigned *left[2], *right[2];
+        memcpy(left, left_by(WARP_MASK, row % 8 * 4 + k % 8 / 2), sizeof left);
+        memcpy(right, left_by(WARP_MASK, column * 4 + k % 8 / 2), sizeof right);
+        unsigned of_a = (row < 8 ? 0 : 1) + (k < 8 ? 0 : 2), of_b = part * 2 + (k < 8 ? 0 : 1);
+        total = total + Cell(((const half*)&left[0][of_a])[k % 2]) *
+                            Cell(((const half*)&right[1][of_b])[k % 2]);
+      }
+      made[part * 4 + c] = total;
+    }
+  leave(WARP_MASK, held, sizeof held);  // nobody changes registers that others still read
+  memcpy(sum, made, sizeof made);
+}
+inline void mma_f16f16f32(float* s, const unsigned* a, const unsigned* b) {
+  add_products<float>(s, a, b);
+}
+inline void mma_f16f16f16(unsigned* s, const unsigned* a, const unsigned* b) {
+  add_products<half>(s, a, b);
+}
 
 // What the generated part says about each program: its launches, one after the other.
 struct Launch {

@@ -54,6 +54,7 @@ _UNITS = ("registers_parts", "shared_bytes_reserved", "shared_bytes_unit")
 _ARCH_SOURCES = (
     dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE)
     | {"max_shuffle_bytes": _SHUFFLES, "wmma": "PTX ISA, wmma: sm_70 or higher"}
+    | {"mma": "PTX ISA, mma.m16n8k16 of .f16: sm_80 or higher"}
     | dict.fromkeys(("registers_unit", *_UNITS), _CALCULATOR)
 )
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
@@ -77,7 +78,8 @@ def _of_arch(arch: str) -> dict[str, object]:
     number = int(arch.removeprefix("sm_"))
     units = (2 if number == 60 else 4, *((1 * KIB, 128) if number >= 80 else (0, 256)))
     per_sm = zip(_PER_SM, _ARCH[arch], strict=True)
-    return {**_CUDA, **dict(per_sm), **dict(zip(_UNITS, units, strict=True)), "wmma": number >= 70}
+    tensor_cores = {"wmma": number >= 70, "mma": number >= 80}
+    return {**_CUDA, **dict(per_sm), **dict(zip(_UNITS, units, strict=True)), **tensor_cores}
 
 
 def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: str) -> Target:

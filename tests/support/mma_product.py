@@ -1,0 +1,151 @@
+"""A matrix multiply by ``mma.sync``, feature by feature, by the verbs of a schedule.
+
+C = A B in float32 of halves. Tiles come to shared memory by all threads of a block, to registers
+by ``ldmatrix``, and are multiplied there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import workbench as wb
+from workbench import script
+
+TILE, WARP, VECTOR = 16, 32, 8
+# A tile in registers of a warp, by thread and cell, behind its number: of A by row and term and of
+# the sums by row and column, of B by column and term.
+HELD = "i // 16, j // 16, i % 8 * 4 + j % 8 // 2, j % 16 // 8 * 4 + i % 16 // 8 * 2 + j % 2"
+HELD_B = "i // 16, j // 16, i % 8 * 4 + j % 8 // 2, i % 16 // 8 * 4 + j % 16 // 8 * 2 + j % 2"
+PRODUCT = """@T.prim_func
+def main(
+    A: T.Buffer(({m}, {k}), "float16"),
+    B: T.Buffer(({b}), "float16"),
+    C: T.Buffer(({m}, {n}), "float32"),
+):
+    for i, j, k in T.grid({m}, {n}, {k}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[{at}])
+"""
+
+
+@dataclass(frozen=True)
+class Product:
+    """How large it is, how it is shared out, and what it is done with."""
+
+    m: int = 4096
+    n: int = 4096
+    k: int = 4096
+    rows: int = 128  # of C, of a block
+    columns: int = 256
+    terms: int = 64  # of a turn
+    row_warps: int = 2  # of a block
+    column_warps: int = 4
+    trans: bool = True  # B by column and term
+    swizzle: bool = True
+    stages: int = 4  # tiles in shared memory at a time; of more than one, copied asynchronously
+    ahead: bool = True  # fragments one step ahead
+
+
+BEST = Product()
+# Each adds one feature to the one before.
+LADDER = {
+    "plain": Product(swizzle=False, stages=1, ahead=False),
+    "swizzle": Product(stages=1, ahead=False),
+    "asynchronous copies, 2 tiles": Product(stages=2, ahead=False),
+    "3 tiles": Product(stages=3, ahead=False),
+    "fragments one step ahead": Product(stages=3),
+    "4 tiles": BEST,
+}
+# Each changes one thing of the best.
+VARIANTS = {
+    "no swizzle": replace(BEST, swizzle=False),
+    "no fragments ahead": replace(BEST, ahead=False),
+    "2 tiles": replace(BEST, stages=2),
+    "B by term and column": replace(BEST, trans=False),
+    "128 x 128, 3 tiles": replace(BEST, columns=128, column_warps=2, stages=3),
+    "256 x 128": replace(BEST, rows=256, columns=128, row_warps=4, column_warps=2),
+    "32 terms a turn": replace(BEST, terms=32),
+}
+SMALL = Product(64, 64, 128, 32, 32, 64, 1, 2, stages=3)
+
+
+def scheduled(of: Product) -> wb.Schedule:
+    """The product as `of` says, all of its tiles done by calls of a warp."""
+    b, at = (f"{of.n}, {of.k}", "vj, vk") if of.trans else (f"{of.k}, {of.n}", "vk, vj")
+    sch = wb.Schedule(script.parse(PRODUCT.format(m=of.m, n=of.n, k=of.k, b=b, at=at)))
+    shared = [sch.cache_read("C", name, "shared") for name in "AB"]
+    held = [sch.cache_read("C", f"{name}_shared", "warp") for name in "AB"]
+    out = sch.cache_write("C", 0, "warp")
+    sch.transform_layout(held[0], ("write", 0), f"lambda i, j: ({HELD})")
+    order = "i, j" if of.trans else "j, i"
+    sch.transform_layout(held[1], ("write", 0), f"lambda {order}: ({HELD_B})")
+    sch.transform_layout("C", ("write", 0), f"lambda i, j: ({HELD})")
+
+    i, j = sch.get_loops(out)
+    parts = [
+        sch.split(loop, factors=[None, warps, size // warps // TILE, TILE])
+        for loop, warps, size in ((i, of.row_warps, of.rows), (j, of.column_warps, of.columns))
+    ]
+    sch.reorder(*(part for pair in zip(*parts, strict=True) for part in pair))
+    for part, axes in zip(parts, ("yy", "xz"), strict=True):
+        for loop, unit, axis in zip(part, ("block", "thread"), axes, strict=False):
+            sch.bind(loop, f"{unit}Idx.{axis}")
+    sch.compute_at("C", parts[1][1])
+    i, j, k = sch.get_loops("C")[-3:]
+    k_0, k_1, k_2 = sch.split(k, factors=[None, of.terms // TILE, TILE])
+    (i_0, i_1), (j_0, j_1) = (sch.split(loop, factors=[None, TILE]) for loop in (i, j))
+    sch.reorder(k_0, k_1, i_0, j_0, i_1, j_1, k_2)
+    for block in held:
+        sch.compute_at(block, k_1)
+    for block in shared:
+        sch.compute_at(block, k_0)
+        _fetch(sch, of, block)
+        if of.swizzle:
+            sch.annotate(block, "permuted_layout", 1)
+    sch.decompose_reduction("C", k_0)
+    _tensorize(sch, of)
+    _overlap(sch, of, k_0, k_1)
+    return sch
+
+
+def _fetch(sch: wb.Schedule, of: Product, block: Any) -> None:
+    """Let all threads of a block copy a tile, 16 bytes at a time."""
+    cells = sch.fuse(*sch.get_loops(block)[-2:])
+    _, y, z, x, vector = sch.split(
+        cells, factors=[None, of.row_warps, of.column_warps, WARP, VECTOR]
+    )
+    for loop, axis in ((y, "threadIdx.y"), (z, "threadIdx.z"), (x, "threadIdx.x")):
+        sch.bind(loop, axis)
+    sch.vectorize(vector)
+
+
+def _tensorize(sch: wb.Schedule, of: Product) -> None:
+    how = "_trans" if of.trans else ""
+    for block, name in (
+        ("A_shared_warp", "mma_ldmatrix_f16_a"),
+        ("B_shared_warp", f"mma_ldmatrix_f16_b{how}"),
+    ):
+        row, column = sch.get_loops(block)[-2:]
+        (row_0, row_1), (column_0, column_1) = (
+            sch.split(loop, factors=[None, TILE]) for loop in (row, column)
+        )
+        sch.reorder(row_0, column_0, row_1, column_1)
+        sch.tensorize(row_1, name)
+    sch.tensorize(sch.get_loops("C_init")[-2], "mma_fill_16x16_f32")
+    sch.tensorize(sch.get_loops("C_update")[-3], f"mma_f16f16f32{how and '_trans_b'}")
+    sch.tensorize(sch.get_loops("C_warp")[-2], "mma_store_16x16_f32_global_")
+
+
+def _overlap(sch: wb.Schedule, of: Product, k_0: Any, k_1: Any) -> None:
+    """Fetch tiles turns ahead of their use, and fragments one step."""
+    sch.unroll(k_1)
+    if of.ahead:
+        sch.pipeline(k_1, stages=[0, 0, 1])
+    if of.stages > 1:
+        # a pipeline in it is the turns ahead of it, those in it, and those behind
+        parts = [of.stages - 1] * (3 if of.ahead else 1)
+        sch.pipeline(k_0, stages=[0, 0, *parts], async_stages=[0])
