@@ -50,7 +50,7 @@ def test_tiles_are_drawn_as_often_as_each_other():
 
 def choose(sch: wb.Schedule) -> list[object]:
     """Every kind of choice, and steps that hold what was chosen."""
-    i, j, k = sch.get_loops("C")
+    _, j, _ = sch.get_loops("C")
     tile = sch.sample_perfect_tile(j, n=2, max_innermost_factor=4)
     sch.split(j, factors=tile)
     width = sch.sample_categorical([1, 2, 4], probs=[0.25, 0.25, 0.5])
