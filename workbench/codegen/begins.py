@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from workbench.codegen.source import LANGUAGES, preamble
+from workbench.codegen.source import LANGUAGES, preamble, text_kernel
 from workbench.codegen.walker import Walker
 from workbench.ir import (
     Buffer,
@@ -15,7 +16,9 @@ from workbench.ir import (
     Node,
     SeqStmt,
     Stmt,
+    children,
     expressions_in,
+    stmts_of,
     stores,
     walk_statements,
 )
@@ -27,16 +30,21 @@ class Begins:
     """The lines, from 1 on, of the `source` of `kernel`, in which no statement stands twice.
 
     The text is a GPU's. It keeps values, by statements of its own between those of the kernel,
-    which stay in their order: so what became of each of these is told by its number.
+    which stay in their order: so what became of each of these is told by its number. Loops whose
+    loads it joins are vector statements there, one for each statement in them.
     """
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
-        kept = keep_values(kernel)
-        walker = Walker(kept, LANGUAGES[target.kind])
+        kept, text = keep_values(kernel), text_kernel(kernel, target)
+        walker = Walker(text, LANGUAGES[target.kind])
         walker.begins = {}
         walker.kernel_text()
         ahead = sum(part.count("\n") + 2 for part in preamble(walker.language, [walker]))
-        self._lines = {stmt: ahead + line for stmt, line in walker.begins.items()}
+        self._lines = {
+            stmt: ahead + walker.begins[written]
+            for stmt, written in _written(kept.body, text.body)
+            if written in walker.begins
+        }
         self._kernel, self._kept = kernel, kept
         pairs = zip(self._of_kernel(kernel), self._of_kernel(kept), strict=True)
         self._became: dict[Node, Stmt] = dict(pairs)
@@ -102,3 +110,21 @@ class Begins:
 
 def _loaded(stmt: Stmt) -> set[Buffer]:
     return {node.buffer for node in expressions_in(stmt) if isinstance(node, BufferLoad)}
+
+
+def _written(kept: Stmt, text: Stmt) -> Iterator[tuple[Stmt, Stmt]]:
+    """Each statement of `kept` with that of `text` which does it, where neighbours are joined."""
+    rest = iter(stmts_of(text))
+    for stmt in stmts_of(kept):
+        made = next(rest)
+        yield stmt, made
+        joined = isinstance(stmt, For) and getattr(made, "loop_var", None) is not stmt.loop_var
+        if not joined:
+            for one, other in zip(children(stmt), children(made), strict=True):
+                if isinstance(one, Stmt) and isinstance(other, Stmt):
+                    yield from _written(one, other)
+            continue
+        assert isinstance(stmt, For)
+        inside = stmts_of(stmt.body)
+        for one, other in zip(inside, (made, *islice(rest, len(inside) - 1)), strict=True):
+            yield one, other.body if isinstance(other, For) else other
