@@ -49,10 +49,10 @@ def test_both_orders_end_in_one_cell_with_both_values(
     assert len(cell) == 2 and cell[0].x + cell[0].width == cell[1].x and cell[0].y == cell[1].y
     values_drawn = [s for s in scene.shapes if isinstance(s, Words) and s.role == "on-strong"]
     assert tuple(words.label for words in values_drawn) == ends
-    columns = [[w for w in scene.words if w.startswith(order)] for order in ("first", "then")]
     lines = [act.line for act in acts]
-    assert columns == [[f"{order}, line {n}" for n in told] for order, told in
-            XX
+    for order, told in (("first", lines), ("then", lines[::-1])):
+        labels = [words for words in scene.words if words.startswith(order)]
+        assert labels == [f"{order}, line {line}" for line in told]
     edges = {"reads": "read", "writes": "write"}
     drawn = [s.role for s in scene.shapes if isinstance(s, Rect) and s.role in edges.values()]
     assert drawn == [edges[act.does] for act in (*acts, *acts[::-1])]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.codegen.source import LANGUAGES, preamble
+from workbench.codegen.source import LANGUAGES, joined, preamble
 from workbench.codegen.walker import Walker
 from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
     For,
+    IfThenElse,
     Kernel,
     Node,
     SeqStmt,
     Stmt,
     expressions_in,
+    stmts_of,
     stores,
     walk_statements,
 )
@@ -27,19 +29,22 @@ class Begins:
     """The lines, from 1 on, of the `source` of `kernel`, in which no statement stands twice.
 
     The text is a GPU's. It keeps values, by statements of its own between those of the kernel,
-    which stay in their order: so what became of each of these is told by its number.
+    which stay in their order: so what became of each of these is told by its number. Then it loads
+    neighbours at once: what a loop of single loads became stands in its place.
     """
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
-        kept = keep_values(kernel)
-        walker = Walker(kept, LANGUAGES[target.kind])
+        kept, language = keep_values(kernel), LANGUAGES[target.kind]
+        written = joined(kept, language)
+        walker = Walker(written, language)
         walker.begins = {}
         walker.kernel_text()
-        ahead = sum(part.count("\n") + 2 for part in preamble(walker.language, [walker]))
-        self._lines = {stmt: ahead + line for stmt, line in walker.begins.items()}
+        ahead = sum(part.count("\n") + 2 for part in preamble(language, [walker]))
+        begins, pairs = walker.begins, _written(kept.body, written.body)
+        self._lines = {one: ahead + begins[now] for one, now in pairs if now in begins}
         self._kernel, self._kept = kernel, kept
-        pairs = zip(self._of_kernel(kernel), self._of_kernel(kept), strict=True)
-        self._became: dict[Node, Stmt] = dict(pairs)
+        own = zip(self._of_kernel(kernel), self._of_kernel(kept), strict=True)
+        self._became: dict[Node, Stmt] = dict(own)
         self._holds = {part: one for one in self._of_kernel(kernel) for part in expressions_in(one)}
         self._first = self._behind_kept()
         self._made = {*kept.allocs} - {*kernel.allocs}
@@ -102,3 +107,42 @@ class Begins:
 
 def _loaded(stmt: Stmt) -> set[Buffer]:
     return {node.buffer for node in expressions_in(stmt) if isinstance(node, BufferLoad)}
+
+
+def _written(kept: Stmt, now: Stmt) -> Iterator[tuple[Stmt, Stmt]]:
+    """The statements of `kept` with what they became: `now` has vectors in place of some loops."""
+    before, behind = stmts_of(kept), [*stmts_of(now)]
+    for k, stmt in enumerate(before):
+        if behind and _same(stmt, behind[0]):
+            became = behind.pop(0)
+            yield stmt, became
+            yield from _inside(stmt, became)
+            continue
+        yield from ((one, behind[0]) for one in walk_statements(stmt) if isinstance(one, Stmt))
+        after, made = before[k + 1 : k + 2], {store.buffer for store in stores(stmt)}
+        while behind and not (after and _same(after[0], behind[0])):
+            if not {store.buffer for store in stores(behind[0])} <= made:
+                break
+            behind.pop(0)
+
+
+def _inside(kept: Stmt, now: Stmt) -> Iterator[tuple[Stmt, Stmt]]:
+    if kept is now:
+        every = walk_statements(kept)
+        yield from ((one, one) for one in every if isinstance(one, Stmt) and one is not kept)
+    elif isinstance(kept, For) and isinstance(now, For):
+        yield from _written(kept.body, now.body)
+    elif isinstance(kept, IfThenElse) and isinstance(now, IfThenElse):
+        yield from _written(kept.then_case, now.then_case)
+        if kept.else_case is not None and now.else_case is not None:
+            yield from _written(kept.else_case, now.else_case)
+
+
+def _same(a: Stmt, b: Stmt) -> bool:
+    """Whether `b` is `a` still, perhaps with vectors in it."""
+    match a, b:
+        case For(), For():
+            return a.loop_var is b.loop_var
+        case IfThenElse(), IfThenElse():
+            return a.condition is b.condition
+    return a is b

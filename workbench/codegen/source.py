@@ -27,12 +27,15 @@ def source(kernels: Sequence[Kernel], target: Target, cores_by: str = "openmp") 
     """
     language = C_BY[cores_by] if target.is_cpu else LANGUAGES[target.kind]
     if not target.is_cpu:  # a CPU's compiler keeps values, in vectors that it makes itself
-        kernels = [keep_values(kernel) for kernel in kernels]
-    if language is CUDA:
-        kernels = [join_neighbours(kernel) for kernel in kernels]
+        kernels = [joined(keep_values(kernel), language) for kernel in kernels]
     walkers = [Walker(kernel, language) for kernel in kernels]
     texts = [walker.kernel_text() for walker in walkers]
     return "\n\n".join([*preamble(language, walkers), *texts]) + "\n"
+
+
+def joined(kept: Kernel, language: Language) -> Kernel:
+    """A kernel that keeps values, with what its text in a GPU's language loads at once."""
+    return join_neighbours(kept) if language is CUDA else kept
 
 
 def preamble(language: Language, walkers: Sequence[Walker]) -> list[str]:
