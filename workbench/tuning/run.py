@@ -96,7 +96,12 @@ def tune(
     if isinstance(told, _Line):
         told.end()
     if best is None:
-        raise _nothing(kept, func)
+        why, count = _commonest(kept)
+        raise TuneError(
+            f"Can't tune {func.name}: none of {count_text(count, 'candidate')} is correct"[:119],
+            detail=f"most often: {why}",
+            hint="widen the space, or try one candidate by hand to see where it fails",
+        )
     return search.candidate(best.trial.decisions).schedule
 
 
@@ -231,16 +236,11 @@ def _check(
         )
 
 
-def _nothing(record: Record, func: PrimFunc) -> TuneError:
-    """The error of a search without a correct candidate: what most of them were refused for."""
+def _commonest(record: Record) -> tuple[str, int]:
+    """The reason that most of the candidates failed for, and how many candidates there were."""
     lines = record.lines
     reasons = [e.outcome.reason for e in lines.ended] + [r.reason for r in lines.refused.values()]
-    common = max(set(reasons), key=reasons.count, default="the space made none")
-    return TuneError(
-        f"Can't tune {func.name}: none of {count_text(len(reasons), 'candidate')} is correct",
-        detail=f"most often: {common}",
-        hint="widen the space, or try one candidate by hand to see where it fails",
-    )
+    return max(reasons, key=reasons.count, default="the space made none"), len(reasons)
 
 
 class _Line:
