@@ -73,6 +73,7 @@ def test_a_target_is_found_by_name_by_tvms_name_and_as_itself():
         ("Tesla T4", "nvidia/tesla-t4"),
         ("Tesla V100-SXM2-16GB", "nvidia/tesla-v100"),
         ("Tesla P100-PCIE-16GB", "nvidia/tesla-p100"),
+        ("NVIDIA GeForce RTX 2080 Ti", "nvidia/rtx-2080-ti"),
         ("NVIDIA GeForce RTX 3090 Ti", "nvidia/rtx-3090-ti"),
         ("NVIDIA GeForce RTX 3090", "nvidia/rtx-3090"),
         ("NVIDIA L4", "nvidia/l4"),

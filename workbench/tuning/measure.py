@@ -180,14 +180,14 @@ class ByModel:
     """Gives the modelled time of a candidate's kernels on a target, and calls it that."""
 
     def __init__(self, target: Target) -> None:
-        self._target = target
+        self.target = target
         self.device = f"{target.title}, modelled"
 
     def submit(self, candidate: Candidate) -> Outcome:
         """The modelled time; a candidate that has none is refused with the reason."""
         if candidate.kernel is None:
             return Outcome("constraints", "modelled", (), candidate.reason)
-        told = modelled(candidate.kernel.kernels, self._target)
+        told = modelled(candidate.kernel.kernels, self.target)
         if told.us is None:
             return Outcome("constraints", "modelled", (), told.caption.rstrip("."))
         return Outcome("correct", "modelled", (told.us * 1e-6,))

@@ -15,6 +15,7 @@ from typing import TextIO
 from workbench import script
 from workbench import target as targets
 from workbench.diag import Fail, count_text
+from workbench.insight.launched import rates_of
 from workbench.ir import IRModule, PrimFunc
 from workbench.ir.equal import structural_hash
 from workbench.runtime.building import function_of
@@ -31,6 +32,7 @@ from workbench.tuning.trial import Ended, Outcome, Trial
 from workbench.version import __version__
 
 PER_BATCH = 32
+MODEL = "nvidia/h200"  # where neither the target nor a GPU here has rates, as in the lab
 
 
 class TuneError(Fail, ValueError):
@@ -86,8 +88,8 @@ def tune(
     func = function_of(program, "tune")
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
-    search = Search(func, space or ready(gpu), gpu, strategy, seed)
     measurer = measurer or _measurer(func, gpu)
+    search = Search(func, space or ready(gpu), gpu, _model(measurer, gpu), strategy, seed)
     header = _header(search, space, measurer, per_batch)
     told = progress or _Line()
     with closing(Record(record, header)) as kept:
@@ -178,7 +180,14 @@ def _measurer(func: PrimFunc, target: Target) -> Measurer:
     report: DeviceReport = device()
     if report.is_gpu and target.kind == "cuda":
         return Local(func, report, "GPU")
-    return ByModel(target)
+    return ByModel(target if rates_of(target) else targets.get(MODEL))
+
+
+def _model(measurer: Measurer, target: Target) -> Target:
+    """The GPU whose modelled times rank candidates: the one that is measured, if that is told."""
+    if isinstance(measurer, ByModel):
+        return measurer.target
+    return measurer.report.target if isinstance(measurer, Local) else target
 
 
 def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: int) -> Header:
@@ -189,7 +198,7 @@ def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: 
         compiler = report.compiler.version
     return Header(
         program=script.show(search.program),
-        space="ready" if space is None else _named(space),
+        space=name_of(space),
         target=search.target.name,
         device=measurer.device,
         driver=gpu.driver if gpu else "",
@@ -201,11 +210,13 @@ def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: 
     )
 
 
-def _named(space: Space) -> str:
-    """A space by its name and a hash of its text, where that can be had."""
+def name_of(space: Space | None) -> str:
+    """A space by its name and a hash of its text, where that can be had; without one the ready."""
+    if space is None:
+        return "ready"
     name = getattr(space, "__name__", type(space).__name__)
     try:
-        text = inspect.getsource(space)
+        text = inspect.getsource(inspect.unwrap(space))
     except (OSError, TypeError):
         return name
     return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -107,7 +107,6 @@ LEFT_OUT = {
     "tvm.ir.register_op_attr": _CODE,
     "tvm.ir.transform.Sequential": _PASSES,
     "tvm.ir.transform.module_pass": _PASSES,
-    "tvm.meta_schedule": _SEARCH,
     "tvm.micro": _DEVICES,
     "tvm.module": _DEVICES,
     "tvm.register_func": _MODELS,
@@ -121,7 +120,6 @@ LEFT_OUT = {
     "tvm.runtime.Module.inspect_source": _HOST,
     "tvm.runtime.Module.save": _DEVICES,
     "tvm.s_tir.dlight": _SEARCH,
-    "tvm.s_tir.meta_schedule": _SEARCH,
     "tvm.s_tir.transform": _PASSES,
     "tvm.script.relax": _MODELS,
     "tvm.support": (
