@@ -3,7 +3,7 @@
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Lines, Record, RecordError, read
-from workbench.tuning.run import Progress, TuneError, tune
+from workbench.tuning.run import Progress, TuneError, name_of, tune
 from workbench.tuning.search import Search
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
 from workbench.tuning.trial import Ended, Outcome, Refusal, Trial
@@ -28,6 +28,7 @@ __all__ = [
     "Trial",
     "TuneError",
     "candidate",
+    "name_of",
     "read",
     "ready",
     "require",

@@ -16,7 +16,7 @@ from workbench.ir.equal import structural_hash
 from workbench.runtime.arguments import check_arguments, from_bits
 from workbench.runtime.built import Built
 from workbench.runtime.devices import DeviceReport
-from workbench.runtime.job import Failed, Ran, Reply, Request, Time, Timed
+from workbench.runtime.job import Failed, Hello, Ran, Reply, Request, Time, Timed
 from workbench.runtime.launching import Unit, job_of, worker
 from workbench.runtime.sized import at_sizes
 from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
@@ -25,6 +25,7 @@ from workbench.tuning.record import Lines
 from workbench.tuning.space import Candidate
 from workbench.tuning.trial import Ended, How, Outcome, Status, checked_times
 
+START_SECONDS = 60.0  # of a worker: a first import of CuPy from a slow disk
 SECONDS = 10.0  # of a trial's run or timing: an endless loop costs as much, once
 SAMPLES = 50
 SAMPLED_SECONDS = 0.1  # at most, of a trial
@@ -76,6 +77,7 @@ class Local:
     ) -> None:
         self.report = report
         self.device = report.which
+        self._unit = unit
         self._seconds = seconds
         self._flush = flush
         self._worker = process or worker(unit)
@@ -91,6 +93,7 @@ class Local:
         arrays = [array.copy() for array in self._inputs]
         arguments = check_arguments(built.func, arrays)
         job = job_of(built, at_sizes(built.func, built.kernels, built.target, arrays), arguments)
+        self._start()
         ran = self._ask(job)
         if isinstance(ran, Outcome):
             return ran
@@ -108,6 +111,25 @@ class Local:
         assert isinstance(timed, Timed)
         return timed_outcome(timed.samples)
 
+    def _start(self) -> None:
+        """Have a worker that answers: what its start takes is none of the candidate's time."""
+        if self._worker.pid is not None:
+            return
+        try:
+            reply = self._worker.ask(Hello(), START_SECONDS)
+        except (WorkerDied, WorkerTimeout) as error:
+            raise self._machine("the worker did not start", str(error)) from None
+        if isinstance(reply, Failed) and self._unit == "GPU":  # a CPU's says that it has no GPU
+            raise self._machine(reply.what, reply.message)
+
+    def _machine(self, what: str, detail: str) -> Fail:
+        """The error for what is no candidate's fault."""
+        return Fail(
+            f"Can't measure on {self.device}: {what}",
+            detail=detail,
+            hint="see wb.device(again=True); a search goes on from its record",
+        )
+
     def _ask(self, request: Request) -> Reply | Outcome:
         """What the worker answers; an outcome where it failed for the candidate's fault."""
         try:
@@ -115,22 +137,12 @@ class Local:
         except WorkerTimeout as timeout:
             return Outcome("timeout", "measured", (), str(timeout))
         except WorkerDied as died:
-            if died.code is None:
-                raise Fail(
-                    f"Can't measure on {self.device}: the worker did not start",
-                    detail=died.said,
-                    hint="see wb.device(again=True) for what is missing",
-                ) from None
             return Outcome("runtime", "measured", (), f"the worker was lost: {died.how}")
         if not isinstance(reply, Failed):
             return reply
         status = _OWN.get(reply.what)
         if status is None:
-            raise Fail(
-                f"Can't measure on {self.device}: {reply.what}",
-                detail=reply.message,
-                hint="see wb.device(again=True); the search goes on from its record",
-            )
+            raise self._machine(reply.what, reply.message)
         first = reply.message.partition("\n")[0]
         return Outcome(status, "measured", (), f"{reply.what}: {first}")
 
@@ -168,14 +180,14 @@ class ByModel:
     """Gives the modelled time of a candidate's kernels on a target, and calls it that."""
 
     def __init__(self, target: Target) -> None:
-        self._target = target
+        self.target = target
         self.device = f"{target.title}, modelled"
 
     def submit(self, candidate: Candidate) -> Outcome:
         """The modelled time; a candidate that has none is refused with the reason."""
         if candidate.kernel is None:
             return Outcome("constraints", "modelled", (), candidate.reason)
-        told = modelled(candidate.kernel.kernels, self._target)
+        told = modelled(candidate.kernel.kernels, self.target)
         if told.us is None:
             return Outcome("constraints", "modelled", (), told.caption.rstrip("."))
         return Outcome("correct", "modelled", (told.us * 1e-6,))

@@ -92,7 +92,7 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
     for copy, width in zip(copies, widths, strict=True):
         sch.compute_at(copy, outer)
         _fetch(sch, copy, outer, threads, width)
-    _unroll(sch, [loop for level in levels[4:] for loop in level], unrolled)
+    unroll_inner(sch, [loop for level in levels[4:] for loop in level], unrolled)
     sch.decompose_reduction(block, levels[3][0])
 
 
@@ -167,7 +167,7 @@ def _times(sch: Schedule, loop: LoopHandle) -> int:
     return _number(node.extent)
 
 
-def _unroll(sch: Schedule, loops: Sequence[LoopHandle], most: int) -> None:
+def unroll_inner(sch: Schedule, loops: Sequence[LoopHandle], most: int) -> None:
     """Write out the innermost of `loops`, as many as make at most `most` turns together."""
     turns = 1
     for loop in reversed(loops):

@@ -6,6 +6,7 @@ from workbench.history.handles import BlockHandle
 from workbench.ir import Block
 from workbench.schedule import Schedule, ScheduleError
 from workbench.target import Target
+from workbench.tuning.cpu_tiling import cpu_tiling
 from workbench.tuning.multi_level_tiling import multi_level_tiling, tile_loops
 from workbench.tuning.space import Space
 
@@ -13,21 +14,30 @@ THREADS = (32, 64, 128, 256, 512, 1024)  # a block's, of those MetaSchedule's Au
 
 
 def ready(target: Target) -> Space:
-    """A space for any program of sums and elementwise blocks on a GPU `target`.
+    """A space for any program of sums and elementwise blocks on `target`, a GPU or a CPU.
 
-    In order: each sum is tiled in all levels ("SSSRRSRS"), a block that can be is inlined into its
-    readers, else into what makes its input, and what still has no threads is bound to them.
+    In order: each sum is tiled in all levels, "SSSRRSRS" on a GPU and "SSRSRS" on a CPU, a block
+    that can be is inlined into its readers, else into what makes its input, and what has no threads
+    on a GPU yet is bound to them.
+
+    >>> sch = wb.Schedule(add, seed=0)
+    >>> tuning.ready(wb.target.get("nvidia/h200"))(sch)
+    >>> sch.trace.steps[-1].verb
+    'bind'
     """
 
     def space(sch: Schedule) -> None:
         sums = [block for block in sch.get_blocks() if _is_sum(sch, block)]
         own = sch.get_blocks()
         for block in sums:
-            multi_level_tiling(sch, block, target)
+            if target.is_cpu:
+                cpu_tiling(sch, block)
+            else:
+                multi_level_tiling(sch, block, target)
         for block in own:
             if block not in sums:
                 _inline(sch, block)
-        for block in sch.get_blocks():
+        for block in () if target.is_cpu else sch.get_blocks():
             if not _has_threads(sch, block):
                 _bind(sch, block, target)
 

@@ -89,25 +89,29 @@ def read(path: str | Path) -> Lines:
 
     Raises RecordError where it is no record of this version, or damaged; OSError where it cannot
     be read.
+
+    >>> best = wb.tune(add, target="nvidia/h200", trials=2, record="add.jsonl")
+    >>> [ended.outcome.how for ended in tuning.read("add.jsonl").ended]
+    ['modelled', 'modelled']
     """
     raw = contents(path, LARGEST)
     whole = raw[: raw.rfind(b"\n") + 1]
     rows = whole.split(b"\n")[:-1]
     if not rows:
-        raise _bad(path, "its first line is not finished")
+        raise bad_record(path, "its first line is not finished")
     try:
         lines = Lines(_header(_object(rows[0])))
     except DAMAGE as error:
-        raise _bad(path, f"line 1: {error}") from None
+        raise bad_record(path, f"line 1: {error}") from None
     for number, row in enumerate(rows[1:], 2):
         try:
             _take(lines, _object(row))
         except DAMAGE as error:
-            raise _bad(path, f"line {number}: {error}") from None
+            raise bad_record(path, f"line {number}: {error}") from None
     return lines
 
 
-def _bad(path: str | Path, why: str) -> RecordError:
+def bad_record(path: str | Path, why: str) -> RecordError:
     return RecordError(
         f"Can't read the record {Path(path).name}: {' '.join(why.split())}"[:119],
         hint="give another path, or take the damaged line out",
@@ -260,7 +264,7 @@ class Record:
         if b"\n" not in raw:
             start = f'{{"format": "{FORMAT}"'.encode()
             if not (raw.startswith(start) or start.startswith(raw)):
-                raise _bad(self.path, "line 1: it is no record of a search")
+                raise bad_record(self.path, "line 1: it is no record of a search")
             os.ftruncate(self._file, 0)
             self._write(_header_row(header))
             return Lines(header)

@@ -15,6 +15,7 @@ from typing import TextIO
 from workbench import script
 from workbench import target as targets
 from workbench.diag import Fail, count_text
+from workbench.insight.launched import rates_of
 from workbench.ir import IRModule, PrimFunc
 from workbench.ir.equal import structural_hash
 from workbench.runtime.building import function_of
@@ -31,6 +32,7 @@ from workbench.tuning.trial import Ended, Outcome, Trial
 from workbench.version import __version__
 
 PER_BATCH = 32
+MODEL = "nvidia/h200"  # where neither the target nor a GPU here has rates, as in the lab
 
 
 class TuneError(Fail, ValueError):
@@ -86,8 +88,8 @@ def tune(
     func = function_of(program, "tune")
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
-    search = Search(func, space or ready(gpu), gpu, strategy, seed)
     measurer = measurer or _measurer(func, gpu)
+    search = Search(func, space or ready(gpu), gpu, _model(measurer, gpu), strategy, seed)
     header = _header(search, space, measurer, per_batch)
     told = progress or _Line()
     with closing(Record(record, header)) as kept:
@@ -96,7 +98,12 @@ def tune(
     if isinstance(told, _Line):
         told.end()
     if best is None:
-        raise _nothing(kept, func)
+        why, count = _commonest(kept)
+        raise TuneError(
+            f"Can't tune {func.name}: none of {count_text(count, 'candidate')} is correct"[:119],
+            detail=f"most often: {why}",
+            hint="widen the space, or try one candidate by hand to see where it fails",
+        )
     return search.candidate(best.trial.decisions).schedule
 
 
@@ -173,7 +180,14 @@ def _measurer(func: PrimFunc, target: Target) -> Measurer:
     report: DeviceReport = device()
     if report.is_gpu and target.kind == "cuda":
         return Local(func, report, "GPU")
-    return ByModel(target)
+    return ByModel(target if rates_of(target) else targets.get(MODEL))
+
+
+def _model(measurer: Measurer, target: Target) -> Target:
+    """The GPU whose modelled times rank candidates: the one that is measured, if that is told."""
+    if isinstance(measurer, ByModel):
+        return measurer.target
+    return measurer.report.target if isinstance(measurer, Local) else target
 
 
 def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: int) -> Header:
@@ -184,7 +198,7 @@ def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: 
         compiler = report.compiler.version
     return Header(
         program=script.show(search.program),
-        space="ready" if space is None else _named(space),
+        space=name_of(space),
         target=search.target.name,
         device=measurer.device,
         driver=gpu.driver if gpu else "",
@@ -196,11 +210,13 @@ def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: 
     )
 
 
-def _named(space: Space) -> str:
-    """A space by its name and a hash of its text, where that can be had."""
+def name_of(space: Space | None) -> str:
+    """A space by its name and a hash of its text, where that can be had; without one the ready."""
+    if space is None:
+        return "ready"
     name = getattr(space, "__name__", type(space).__name__)
     try:
-        text = inspect.getsource(space)
+        text = inspect.getsource(inspect.unwrap(space))
     except (OSError, TypeError):
         return name
     return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -231,16 +247,11 @@ def _check(
         )
 
 
-def _nothing(record: Record, func: PrimFunc) -> TuneError:
-    """The error of a search without a correct candidate: what most of them were refused for."""
+def _commonest(record: Record) -> tuple[str, int]:
+    """The reason that most of the candidates failed for, and how many candidates there were."""
     lines = record.lines
     reasons = [e.outcome.reason for e in lines.ended] + [r.reason for r in lines.refused.values()]
-    common = max(set(reasons), key=reasons.count, default="the space made none")
-    return TuneError(
-        f"Can't tune {func.name}: none of {count_text(len(reasons), 'candidate')} is correct",
-        detail=f"most often: {common}",
-        hint="widen the space, or try one candidate by hand to see where it fails",
-    )
+    return max(reasons, key=reasons.count, default="the space made none"), len(reasons)
 
 
 class _Line:

@@ -59,14 +59,21 @@ class Scored:
 
 
 class Search:
-    """Proposes trials of a `space` for `program` on a `target`."""
+    """Proposes trials of a `space` for `program` on a `target`, with the times of a `model`."""
 
     def __init__(
-        self, program: PrimFunc, space: Space, target: Target, strategy: Strategy, seed: int
+        self,
+        program: PrimFunc,
+        space: Space,
+        target: Target,
+        model: Target,
+        strategy: Strategy,
+        seed: int,
     ) -> None:
         self.program = program
         self.space = space
         self.target = target
+        self.model = model
         self.strategy = strategy
         self.seed = seed
         self.lowered = 0  # candidates, so far
@@ -130,7 +137,7 @@ class Search:
         if made.kernel is None:
             return Refusal(number, made.decisions, made.reason)
         self.lowered += 1
-        us = None if self.target.is_cpu else modelled(made.kernel.kernels, self.target).us
+        us = None if self.target.is_cpu else modelled(made.kernel.kernels, self.model).us
         seconds = None if us is None else us * 1e-6
         return Scored(made.decisions, structural_hash(made.schedule.func), seconds, made)
 
