@@ -66,9 +66,10 @@ class Compiled:
     them where that is the extent. In the loops `waiting`, threads wait, for each other or for
     copies. In those `asked`, conditions ask which turn it is, so that the first turns that are
     written out stand ahead of the rest. A thread's own arrays `in_memory` are in local memory:
-    those at numbers that loops count, which registers do not have, and those that are `spilled`:
-    all, where there are surely too few registers, each with the loops in which it is written, for
-    there no turn finds what the one before had. `registers` are those of a thread, estimated.
+    those at numbers that loops count, which registers do not have, and those that are `spilled`
+    where there are surely too few registers: of all, such a share of the cells. Each has with it
+    the loops in which it is written: there no turn finds what the one before had. `registers` are
+    those of a thread, estimated.
     """
 
     together: Mapping[Var, int]
@@ -76,6 +77,7 @@ class Compiled:
     asked: frozenset[Var]
     in_memory: frozenset[Buffer]
     spilled: Mapping[Buffer, frozenset[Var]]
+    share: float
     registers: int
 
     def issued(self, access: Access) -> Access:
@@ -199,6 +201,7 @@ def compiled(kernel: Kernel) -> Compiled:
         frozenset(asked),
         in_memory | spilled.keys(),
         spilled,
+        min(1.0, (words + OTHERS - most) / words) if spilled else 0.0,
         min(words + OTHERS, most),
     )
 

@@ -85,6 +85,7 @@ def made(kernel: Kernel) -> tuple[Made, ...]:
     again = stored | by_nvcc.spilled.keys()
     kept = [a for a in far if a.buffer.scope == "shared" or a.buffer not in again]
     shares = by_nvcc.shares(access for access in kept if not access.writes)
+    shares |= {access: by_nvcc.share for access in far if access.buffer in by_nvcc.spilled}
     return tuple(_made(kernel, by_nvcc, access, shares.get(access, 1.0)) for access in far)
 
 

@@ -297,25 +297,25 @@ def _redundant(one: Launch) -> Iterator[Fault]:
 
 def _registers(one: Launch) -> Iterator[Fault]:
     """Ideal: what a thread has for itself is in registers."""
-    made, gone = compiled(one.kernel), dict[Buffer, dict[tuple[Access, str], int]]()
+    made, moves = compiled(one.kernel), dict[tuple[Access, str], int]()
     for k, demand in enumerate(one.asked):  # of an access: its requests stand ahead of its work
-        access = demand.access
-        if access.buffer in made.in_memory and demand.resource != "arithmetic":
-            gone.setdefault(access.buffer, {}).setdefault((access, demand.resource), k)
-    for buffer, moves in gone.items():
-        (access, _), left = next(iter(moves)), frozenset(moves.values())
-        own = tuple(d for k, d in enumerate(one.asked) if k not in left)
-        words = f"{buffer.name} does not fit a thread's registers: it is in local memory"
+        if demand.access.buffer in made.in_memory and demand.resource != "arithmetic":
+            moves.setdefault((demand.access, demand.resource), k)
+    groups: dict[Buffer | None, list[tuple[Access, int]]] = {}
+    for (access, _), k in moves.items():
+        whole = access.buffer in made.spilled  # one thing is too much, whichever has to go
+        groups.setdefault(None if whole else access.buffer, []).append((access, k))
+    for buffer, gone in groups.items():
+        left, access = {k for _, k in gone}, gone[0][0]
+        better = replace(one, asked=tuple(d for k, d in enumerate(one.asked) if k not in left))
+        words = f"{made.share:.0%} of what a thread keeps has no register: it is in local memory"
         way = _split_axis(one, "thread")
-        if buffer not in made.spilled:
+        if buffer is not None:
             rolled = [x for x in access.loops if made.together.get(x.var, 1) < x.extent]
             counts = next((x for x in rolled if x.var in access.variables()), None)
-            words = (
-                f"Turns that are not written out say which cell of {buffer.name} is meant: it is "
-            )
-            words += "in local memory"
+            words = f"{buffer.name} is in local memory: a loop counts its cells, turn by turn"
             way = _Help("unroll", counts.name) if counts and counts.role == "serial" else way
-        yield _fault(one, replace(one, asked=own), "registers", words, way, access)
+        yield _fault(one, better, "registers", words, way, access)
 
 
 def _of_store(access: Access, share: float) -> Callable[[Demand], float]:
