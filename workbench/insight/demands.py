@@ -87,7 +87,8 @@ def _of_memory(one: Made) -> Iterator[Demand]:
     if access.buffer.scope == "shared":
         yield Demand("shared", access, one.taken, least)
         return
-    yield Demand("L1", access, float((_lines(table, one.width) * times).sum()), least)
+    lines = float((_lines(table, one.width) * times).sum())
+    yield Demand("L1", access, lines, lines if access.buffer.scope == "local" else least)
     packed = float((-(-needed // SECTOR) * times).sum()) * SECTOR
     yield Demand("L2", access, one.taken * SECTOR, packed)
 

@@ -19,6 +19,7 @@ from workbench.insight.sectors import SECTOR
 from workbench.insight.wavefronts import WARP
 from workbench.ir import Kernel, Node, Var
 from workbench.lower.keep_values import keep_values
+from workbench.lower.shared_memory import shared_bytes
 from workbench.target import Target
 
 Resource: TypeAlias = Literal[
@@ -61,6 +62,7 @@ class Rates(NamedTuple):
     l2: float
     device: float
     cache: int
+    l1: int  # bytes of a multiprocessor, shared memory among them
     launch: float  # seconds of a launch, and of each block
     block: float
     shared_wait: float  # clocks to a value in shared memory, in L1, in L2, and beyond
@@ -80,6 +82,7 @@ def rates_of(target: Target) -> Rates | None:
         target.l2_bandwidth,
         target.bandwidth,
         target.l2_bytes,
+        target.l1_bytes,
         target.launch_seconds,
         target.block_seconds,
         target.shared_latency,
@@ -99,10 +102,11 @@ def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) 
     kept = keep_values(kernel)
     full = occupancy(kernel, target, registers)
     if full is not None and full.registers[0] < full.registers[1]:
-        needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
-        full = occupancy(kernel, target, needed)
+        full = occupancy(kernel, target, compiled(kept).registers)
     assert full is not None  # of a target whose rates are known
-    asked = from_l2(kept, demands(kept), max(full.room[1], 1), rates.sms)
+    room = max(full.room[1], 1)
+    in_shared = room * (shared_bytes(kernel) + (target.shared_bytes_reserved or 0))
+    asked = from_l2(kept, demands(kept), room, rates.sms, max(0, rates.l1 - in_shared))
     return Launch(kept, rates, full, asked)
 
 
@@ -218,10 +222,10 @@ class Launch:
             self._alone[told] = chain(self.kernel, latencies, self.shorter)
         alone = self._alone[told]
         room = max(self.occupancy.room[1], 1)
-        waves = -(-self.blocks // (room * rates.sms))
+        waves = max(1.0, -(-self.blocks // rates.sms) / room)  # a place that is free is taken anew
         us = self.waits * waves * alone / rates.clock * 1e6
         full = f"{self.occupancy.fraction[1]:.0%} of the warps that there is room for"
-        times = f", {waves} times one after the other" if waves > 1 else ""
+        times = f", {waves:.3g} times one after the other" if waves > 1 else ""
         words = f"a warp alone takes {us_text(us / waves)}{times}; there are {full}"
         return Term("latency", us, words)
 

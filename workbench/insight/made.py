@@ -24,8 +24,8 @@ from workbench.insight.compiled import VECTOR, Compiled, compiled
 from workbench.insight.issued import issued
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.sectors import sectors
-from workbench.insight.warps import lane_bytes, text_of
-from workbench.insight.wavefronts import wavefronts
+from workbench.insight.warps import IDLE, lane_bytes, text_of
+from workbench.insight.wavefronts import WARP, wavefronts
 from workbench.ir import Buffer, BufferLoad, Kernel, Var, const, free_vars, once, substitute
 
 UNITS = {"global": "sectors", "shared": "wavefronts"}
@@ -75,10 +75,17 @@ def made(kernel: Kernel) -> tuple[Made, ...]:
     """
     by_nvcc, every = compiled(kernel), accesses(kernel)
     held = _held(every, by_nvcc)
-    far = [access for access in every if access.buffer.scope in UNITS and access not in held]
-    stored = {access.buffer for access in far if access.writes}
-    kept = [a for a in far if a.buffer.scope == "shared" or a.buffer not in stored]
+    far = [
+        access
+        for access in every
+        if (access.buffer.scope in UNITS or access.buffer in by_nvcc.in_memory)
+        and access not in held
+    ]
+    stored = {access.buffer for access in far if access.writes and access.buffer.scope == "global"}
+    again = stored | by_nvcc.spilled.keys()
+    kept = [a for a in far if a.buffer.scope == "shared" or a.buffer not in again]
     shares = by_nvcc.shares(access for access in kept if not access.writes)
+    shares |= {access: by_nvcc.share for access in far if access.buffer in by_nvcc.spilled}
     return tuple(_made(kernel, by_nvcc, access, shares.get(access, 1.0)) for access in far)
 
 
@@ -90,12 +97,19 @@ def _made(kernel: Kernel, by_nvcc: Compiled, access: Access, share: float) -> Ma
         table, times = kinds_of_requests(kernel, issued)
     except UnknownError:
         return Made(access, nothing, nothing, nothing, width, is_known=False)
+    if access.buffer.scope == "local":
+        table = _in_turn(table, width)
     return Made(access, table, times * share, turns_of(access, table, width), width)
+
+
+def _in_turn(table: Any, width: int) -> Any:
+    """Addresses in local memory, where cells of one number lie side by side, lane by lane."""
+    return np.where(table == IDLE, IDLE, (table // width * WARP + np.arange(WARP)) * width)
 
 
 def turns_of(access: Access, table: Any, width: int) -> Any:
     """For each request of an access how many sectors, or wavefronts, it takes."""
-    if access.buffer.scope == "global":
+    if access.buffer.scope != "shared":
         return sectors(table, width)
     return wavefronts(table, width, writes=access.writes)
 
@@ -111,6 +125,7 @@ def _held(every: Sequence[Access], by_nvcc: Compiled) -> set[Access]:
         for load in every
         if load.store is not None
         and not load.writes
+        and load.buffer not in by_nvcc.in_memory
         and load.store.buffer is load.buffer
         and started[load.buffer] > 1
         and text_of(load) == script.expr_text(BufferLoad(load.buffer, load.store.indices))

@@ -21,7 +21,7 @@ from workbench.insight.page import Kind, Table
 from workbench.insight.spread import neighbours
 from workbench.insight.warps import lane_bytes
 from workbench.insight.wavefronts import WARP
-from workbench.ir import For, Kernel, Var, free_vars, walk
+from workbench.ir import Buffer, For, Kernel, Var, free_vars, walk
 from workbench.target import Target
 
 TILE = 8  # cells of a thread down and across, for which each load of an operand can be used
@@ -32,10 +32,10 @@ LEAST = 0.01  # of the time: a fault that would gain less is not told
 class Fault:
     """One thing that a kernel could do better, and `gain`, the µs of the modelled time without it.
 
-    `name` is "coalescing", "conflicts", "reuse", "redundant", "launch", "idle lanes", "idle
-    multiprocessors", "latency" or "instructions"; `statement` and `buffer` say where it is, "" for
-    the whole kernel. `verb` would help, at `place`, a loop or buffer ("" where no one place says
-    it), once the binds of the loops `undo` are undone.
+    `name` is "coalescing", "conflicts", "reuse", "redundant", "registers", "launch", "idle lanes",
+    "idle multiprocessors", "latency" or "instructions"; `statement` and `buffer` say where it is,
+    "" for the whole kernel. `verb` would help, at `place`, a loop or buffer ("" where no one place
+    says it), once the binds of the loops `undo` are undone.
     """
 
     name: str
@@ -108,6 +108,7 @@ def _faults(one: Launch) -> Iterator[Fault]:
         _reuse_of_global,
         _reuse_of_shared,
         _redundant,
+        _registers,
         _idle_multiprocessors,
         _idle_lanes,
         _launches,
@@ -232,7 +233,11 @@ def _conflicts(one: Launch) -> Iterator[Fault]:
 
 def _reuse_of_global(one: Launch) -> Iterator[Fault]:
     """Ideal: a block's tile is large enough to use what is loaded `TILE` times, by each of two."""
-    loads = [d for d in one.asked if d.resource == "L1" and not d.access.writes]
+    loads = [
+        d
+        for d in one.asked
+        if d.resource == "L1" and not d.access.writes and d.access.buffer.scope == "global"
+    ]
     yield from _reuse(one, loads, lambda buffer: _Help("cache_read", buffer))
 
 
@@ -288,6 +293,29 @@ def _redundant(one: Launch) -> Iterator[Fault]:
         better = replace(_scaled(one, _of_store(store, 1 / alike)), shorter=fewer)
         words = f"{alike} threads copy the same cells of {store.buffer.name}, each for itself"
         yield _fault(one, better, "redundant", words, _Help("bind", own[-1].var.name), store)
+
+
+def _registers(one: Launch) -> Iterator[Fault]:
+    """Ideal: what a thread has for itself is in registers."""
+    made, moves = compiled(one.kernel), dict[tuple[Access, str], int]()
+    for k, demand in enumerate(one.asked):  # of an access: its requests stand ahead of its work
+        if demand.access.buffer in made.in_memory and demand.resource != "arithmetic":
+            moves.setdefault((demand.access, demand.resource), k)
+    groups: dict[Buffer | None, list[tuple[Access, int]]] = {}
+    for (access, _), k in moves.items():
+        whole = access.buffer in made.spilled  # one thing is too much, whichever has to go
+        groups.setdefault(None if whole else access.buffer, []).append((access, k))
+    for buffer, gone in groups.items():
+        left, access = {k for _, k in gone}, gone[0][0]
+        better = replace(one, asked=tuple(d for k, d in enumerate(one.asked) if k not in left))
+        words = f"{made.share:.0%} of what a thread keeps has no register: it is in local memory"
+        way = _split_axis(one, "thread")
+        if buffer is not None:
+            rolled = [x for x in access.loops if made.together.get(x.var, 1) < x.extent]
+            counts = next((x for x in rolled if x.var in access.variables()), None)
+            words = f"{buffer.name} is in local memory: a loop counts its cells, turn by turn"
+            way = _Help("unroll", counts.name) if counts and counts.role == "serial" else way
+        yield _fault(one, better, "registers", words, way, access)
 
 
 def _of_store(access: Access, share: float) -> Callable[[Demand], float]:

@@ -29,16 +29,16 @@ _CUDA: dict[str, object] = {
     "registers_unit": 256,
     "max_registers_per_thread": 255,
 }
-_PER_SM = ("max_threads_per_sm", "max_blocks_per_sm", "shared_bytes_per_sm")
+_PER_SM = ("max_threads_per_sm", "max_blocks_per_sm", "shared_bytes_per_sm", "l1_bytes")
 _ARCH = {  # the numbers of _PER_SM
-    "sm_60": (2048, 32, 64 * KIB),
-    "sm_70": (2048, 32, 96 * KIB),
-    "sm_75": (1024, 16, 64 * KIB),
-    "sm_80": (2048, 32, 164 * KIB),
-    "sm_86": (1536, 16, 100 * KIB),
-    "sm_89": (1536, 24, 100 * KIB),
-    "sm_90": (2048, 32, 228 * KIB),
-    "sm_100": (2048, 32, 228 * KIB),
+    "sm_60": (2048, 32, 64 * KIB, 88 * KIB),  # of its own: 24 KiB
+    "sm_70": (2048, 32, 96 * KIB, 128 * KIB),
+    "sm_75": (1024, 16, 64 * KIB, 96 * KIB),
+    "sm_80": (2048, 32, 164 * KIB, 192 * KIB),
+    "sm_86": (1536, 16, 100 * KIB, 128 * KIB),
+    "sm_89": (1536, 24, 100 * KIB, 128 * KIB),
+    "sm_90": (2048, 32, 228 * KIB, 256 * KIB),
+    "sm_100": (2048, 32, 228 * KIB, 256 * KIB),
 }
 # KiB
 _DYNAMIC = {
@@ -55,6 +55,7 @@ _ARCH_SOURCES = (
     dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE)
     | {"max_shuffle_bytes": _SHUFFLES, "wmma": "PTX ISA, wmma: sm_70 or higher"}
     | {"mma": "PTX ISA, mma.m16n8k16 of .f16: sm_80 or higher"}
+    | {"l1_bytes": "NVIDIA's architecture whitepapers and tuning guides: unified data cache"}
     | dict.fromkeys(("registers_unit", *_UNITS), _CALCULATOR)
 )
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")

@@ -36,6 +36,7 @@ class Target:
     shared_bytes_per_sm: int | None = None
     shared_bytes_reserved: int | None = None  # of a multiprocessor, for each block there
     shared_bytes_unit: int | None = None  # a block's are a multiple
+    l1_bytes: int | None = None  # a multiprocessor's memory for the L1 cache and shared memory
     registers_per_sm: int | None = None
     registers_unit: int | None = None  # a warp's are a multiple
     registers_parts: int | None = None  # of a multiprocessor's, each for the warps that it runs
