@@ -10,7 +10,7 @@ from workbench import insight
 from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail, Refusal
-from workbench.draw.memory import covered_places, memory_picture
+from workbench.draw.memory import Times, covered_places, memory_picture
 from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
@@ -51,6 +51,7 @@ def picture_of(
     before: PrimFunc | None = None,
     asked: tuple[int, ...] | None = None,
     steps: Steps = (),
+    times: Times | None = None,
     source: Source | None = None,
 ) -> Picture:
     """The picture `name` of `func`: one of `PICTURES`.
@@ -60,16 +61,17 @@ def picture_of(
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
     else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
-    of `steps` stand, by the numbers of these, `func` the last. What differs from the program
-    `before` is marked. `source` gives the data of programs, where it is kept. Raises ValueError for
-    another name, and for a buffer, axis, value or level that the program does not have.
+    of `steps` stand, by the numbers of these, `func` the last. With `times`, bands of "memory" are
+    as wide as these. What differs from the program `before` is marked. `source` gives the data of
+    programs, where it is kept. Raises ValueError for another name, and for a buffer, axis, value or
+    level that the program does not have.
     """
     _check(name, buffer, level, select)
     data = source or Source()
     if name == "who":
         return _who(func, buffer, before, asked, data)
     if name == "memory":
-        return memory_picture(data.memory(func), data.memory(before) if before else None)
+        return memory_picture(data.memory(func), data.memory(before) if before else None, times)
     if name == "pipeline":
         then = None
         if before is not None:

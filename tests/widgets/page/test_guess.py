@@ -145,3 +145,20 @@ def test_what_changed_most_is_told_of_counts_too():
 def test_a_lab_that_does_not_show_the_cost_refuses_to_ask_for_it():
     with pytest.raises(Fail, match="its costs have none"):
         wb.lab(Schedule(matmul(64)), question=asked("global sectors"))
+
+
+def test_bands_of_memory_take_times_once_these_may_be_seen():
+    def legend(lab: Lab) -> str:
+        return str(lab.session.page["pictures"]["memory"]["caption"])
+
+    lab = wb.lab(Schedule(naive(Schedule(matmul(64)), 8).func), panes=["memory"])
+    assert "the more bytes it carries" in legend(lab)
+    send(lab, do="model")
+    assert "the longer is what carries it busy" in legend(lab)
+    widest = lab.session.desk.widest
+    lab.view = {**lab.view, "guess": True}
+    send(lab, do="apply", verb="unroll", place=key(lab, "k"), args={})
+    assert "the more bytes it carries" in legend(lab)
+    send(lab, do="guess", name=lab.session.page["guess"]["name"], number="1")
+    assert "the longer is what carries it busy" in legend(lab)
+    assert lab.session.desk.widest == widest, "one scale for all programs of the lab"

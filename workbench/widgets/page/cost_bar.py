@@ -28,6 +28,12 @@ def shows_time(desk: Desk, *funcs: PrimFunc | None) -> bool:
     return desk.timed and not desk.hides("time", *funcs)
 
 
+def seen_time(desk: Desk, func: PrimFunc) -> Modelled | None:
+    """The modelled time of `func` that may be seen; None while it is not worked out, or is none."""
+    found = _known(func) if shows_time(desk, func) and is_modelled(func) else None
+    return None if found is None or found.us is None else found
+
+
 def shown_bar(
     desk: Desk,
     before: PrimFunc | None,

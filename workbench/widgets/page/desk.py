@@ -24,7 +24,8 @@ class Desk:
     `given` is what the forms hold at first, by verb and argument; None: what is possible.
     `answers` are those of the history, `results` what runs came to, by the number of the node;
     `slow` says what of a program has taken long: to count its "costs", to model its "time";
-    `steps` are the guesses that steps ask for, by the number of the node.
+    `steps` are the guesses that steps ask for, by the number of the node. `widest` are the µs that
+    are as wide as a band of the memory picture gets: the longest of the first program seen so.
     """
 
     offered: Sequence[str] | None = None
@@ -36,6 +37,7 @@ class Desk:
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
     steps: dict[int, Guess] = field(default_factory=dict)
+    widest: float = 0.0
     owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
     lines: Lines = field(default_factory=Lines)

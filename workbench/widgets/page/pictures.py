@@ -9,7 +9,7 @@ from typing import Any
 from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail
-from workbench.draw import SCOPES, Steps
+from workbench.draw import SCOPES, Steps, Times
 from workbench.insight import Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
 from workbench.ir import Kernel, PrimFunc, stores
@@ -275,11 +275,13 @@ def picture_pane(
     asked: tuple[str, tuple[int, ...]] | None = None,
     before: PrimFunc | None = None,
     steps: Steps = (),
+    times: Times | None = None,
 ) -> dict[str, Any]:
     """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3".
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
-    requests says where each slider is `at` that leads to it; `steps` are for the roofline.
+    requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
+    for bands of memory.
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
@@ -294,6 +296,7 @@ def picture_pane(
                 before=before,
                 asked=cell,
                 steps=steps,
+                times=times,
                 source=_KEPT,
             )
         )
