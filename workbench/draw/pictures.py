@@ -151,7 +151,10 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
 
 
 class Source:
-    """Where the data of pictures comes from: worked out anew each time."""
+    """Where the data of pictures comes from: worked out anew each time, of what is of a `gpu`."""
+
+    def __init__(self, gpu: str = GPU) -> None:
+        self.gpu = gpu
 
     def who(self, func: PrimFunc, buffer: str | None) -> Who:
         """Who computes each cell of `buffer`."""
@@ -171,8 +174,8 @@ class Source:
         return insight.pipelines(func, lowered)
 
     def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
-        """The kernels of the program on `GPU`. Raises Fail where there is no valid one."""
-        opened, gpu = open_blocks(func), get(GPU)
+        """The kernels of the program on the GPU. Raises Fail where there is no valid one."""
+        opened, gpu = open_blocks(func), get(self.gpu)
         try:
             for finding in check_program(opened, gpu):
                 if finding.kind == "error":
@@ -188,11 +191,11 @@ class Source:
 
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """How full a multiprocessor is with each of its kernels."""
-        return [insight.occupancy(kernel, get(GPU)) for kernel in self.kernels(func)]
+        return [insight.occupancy(kernel, get(self.gpu)) for kernel in self.kernels(func)]
 
     def roofline(self, func: PrimFunc) -> Roofline:
         """Where its kernels stand under the roofs."""
-        found = insight.roofline(self.kernels(func), get(GPU))
+        found = insight.roofline(self.kernels(func), get(self.gpu))
         assert found is not None, "the catalogue has its data sheet"
         return found
 

@@ -113,8 +113,9 @@ def shown_picture(
     if desk.hides(told, func, before):
         return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
     times = band_times(desk, func, before) if name == "memory" else None
-    key = ("picture", name, asked, before, steps, times and (desk.owner, times.before is None))
-    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps, times))
+    gpu = desk.gpu
+    key = ("picture", name, gpu, asked, before, steps, times and (desk.owner, times.before is None))
+    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps, times, gpu))
 
 
 def band_times(desk: Desk, func: PrimFunc, before: PrimFunc | None) -> Times | None:
@@ -140,7 +141,8 @@ def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[st
 
 def node_bar(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     """The bar of the modelled time on the page of `node`, with what was measured of it."""
-    measured = desk.results.get(node.id, {}).get("us")
+    result = desk.results.get(node.id, {})
+    measured = result["us"] if result.get("gpu") == desk.gpu else None
     asked = desk.guess(node)
     guessed = guessed_number(asked, desk.answers.get(asked.name), node.func) if asked else None
     return shown_bar(desk, node.before, node.func, measured, guessed)
