@@ -96,6 +96,28 @@ def test_terms_are_what_is_asked_over_the_rates():
     assert found.kind == "modelled"
 
 
+def test_data_move_in_the_time_of_what_carries_them_longest():
+    """133 blocks load a line each: by two turns of L1 where two blocks are, or from L2, in all."""
+    clock, l2 = 1e6 / H200.clock_hz, 1e6 / H200.l2_bandwidth
+    near = insight.modelled([copy(133, 32, 1)], H200).moved()
+    assert near["A", True] == pytest.approx(max(2 * clock, 133 * 128 * l2))
+    assert near["B", False] == pytest.approx(max(2 * clock, 133 * 128 * l2))
+    far = insight.modelled([copy(1, 32, 32)], H200).moved()  # 32 lines
+    assert far["A", True] == pytest.approx(32 * clock) and set(far) == set(near)
+    apart = replace(H200, l2_bytes=1)  # nothing stays there
+    device = insight.modelled([copy(133, 32, 1)], apart).moved()
+    assert device["A", True] == pytest.approx(133 * 128 / H200.bandwidth * 1e6)
+
+
+def test_what_moves_takes_no_longer_than_its_resource():
+    for _, steps, tiles in SCHEDULES:
+        kernels = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
+        for one in insight.modelled(kernels, H200).terms:
+            for writes in (True, False):
+                mine = sum(share.us for share in one.shares if share.writes == writes)
+                assert mine <= one.us * (1 + 1e-9), (one.resource, writes)
+
+
 def test_the_parts_of_a_term_are_all_of_it_and_the_bottleneck_is_the_longest():
     for _, steps, tiles in SCHEDULES:
         kernels = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels

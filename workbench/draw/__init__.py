@@ -4,7 +4,7 @@ from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.machine import machine_scene
-from workbench.draw.memory import memory_picture
+from workbench.draw.memory import Times, memory_picture
 from workbench.draw.orders import orders_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
 from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, picture_of
@@ -29,6 +29,7 @@ __all__ = [
     "Source",
     "Stands",
     "Steps",
+    "Times",
     "Words",
     "access_name",
     "banks_scene",

@@ -17,7 +17,7 @@ from workbench.insight.from_l2 import from_l2
 from workbench.insight.occupancy import Occupancy, occupancy
 from workbench.insight.sectors import SECTOR
 from workbench.insight.wavefronts import WARP
-from workbench.ir import Kernel, Node, Var
+from workbench.ir import Buffer, Kernel, Node, Var
 from workbench.lower.keep_values import keep_values
 from workbench.lower.shared_memory import shared_bytes
 from workbench.target import Target
@@ -39,17 +39,27 @@ class Part:
     us: float
 
 
+class Share(NamedTuple):
+    """How long a resource is busy with the loads of one buffer, or its stores, in microseconds."""
+
+    buffer: str
+    writes: bool
+    us: float
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """How long, in microseconds, one resource is busy with all that is asked of it.
 
     `parts` are sorted, the longest first; there are none where no statement makes the difference.
+    `shares` tell loads of a buffer from its stores, also where only the longer way counts.
     """
 
     resource: Resource
     us: float
     words: str
     parts: tuple[Part, ...] = ()
+    shares: tuple[Share, ...] = ()
 
 
 class Rates(NamedTuple):
@@ -200,18 +210,24 @@ class Launch:
         Only by what `writes`, or does not, where that is said.
         """
         mine = [d for d in self.asked if d.resource == resource]
+        shares = together(Share(d.access.buffer.name, d.access.writes, d.amount * us) for d in mine)
         if writes is not None:
             mine = [d for d in mine if d.access.writes == writes]
         parts = _parts((d.access, d.amount * us) for d in mine)
         amount = sum(d.amount for d in mine)
-        return Term(resource, amount * us, f"{short(amount)} {words}", parts)
+        return Term(resource, amount * us, f"{short(amount)} {words}", parts, shares)
 
     def _device(self) -> Term:
         if self.bytes <= self.rates.cache:
             return Term("device", 0.0, f"all {short(self.bytes)} bytes stay in L2 from run to run")
         speed = self.rates.device
         words = f"{short(self.bytes)} bytes, each once, at {speed / 1e12:.3g} TB/s"
-        return Term("device", self.bytes / speed * 1e6, words)
+        stored: dict[Buffer, bool] = {}  # and not loaded
+        for access in accesses(self.kernel):
+            if access.buffer.scope == "global":
+                stored[access.buffer] = stored.get(access.buffer, True) and access.writes
+        shares = (Share(b.name, way, bytes_of(b) / speed * 1e6) for b, way in stored.items())
+        return Term("device", self.bytes / speed * 1e6, words, shares=tuple(shares))
 
     def _latency(self) -> Term:
         """What a warp waits for by itself, as often as blocks come one after the other."""
@@ -257,6 +273,14 @@ def _parts(shares: Iterable[tuple[Access, float]]) -> tuple[Part, ...]:
         total[key] = total.get(key, 0.0) + us
     parts = [Part(statement, buffer, us) for (statement, buffer), us in total.items()]
     return tuple(sorted(parts, key=lambda part: -part.us))
+
+
+def together(shares: Iterable[Share]) -> tuple[Share, ...]:
+    """The same buffer and way once."""
+    total: dict[tuple[str, bool], float] = {}
+    for buffer, writes, us in shares:
+        total[buffer, writes] = total.get((buffer, writes), 0.0) + us
+    return tuple(Share(buffer, writes, us) for (buffer, writes), us in total.items())
 
 
 def us_text(us: float) -> str:

@@ -13,6 +13,7 @@ from tests.support.saved_page import saved_state
 from tests.widgets.open_questions import told
 from tests.widgets.programs import key, send
 from workbench.diag import Fail
+from workbench.draw import GPU
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Verdict
 from workbench.widgets.page.costs import MODEL, count, totals_of
@@ -75,7 +76,7 @@ def test_close_is_a_factor_of_a_time_and_a_count_is_exact(
 
 def test_the_time_is_nowhere_until_the_guess_is_made_and_then_beside_it(tmp_path: Path):
     lab = stepped(panes=["roofline", "memory"])
-    truth = amount_text(modelled_of(lab.cursor.func).us or 0, MODEL)
+    truth = amount_text(modelled_of(lab.cursor.func, GPU).us or 0, MODEL)
     page = lab.session.page
     assert page["guess"]["open"] and page["guess"]["was"] == "1.06 µs"
     assert page["costs"]["rows"] or page["costs"]["waits"]  # who guesses may count
@@ -137,7 +138,7 @@ def test_a_guess_is_kept_with_the_steps_and_comes_back_with_them(tmp_path: Path)
 def test_what_changed_most_is_told_of_counts_too():
     cost, funcs = "global sectors", [naive(Schedule(matmul(64)), n).func for n in (8, 16)]
     reads = [count(func, [cost]) and totals_of(func).written("global", "read") for func in funcs]
-    assert changed_most(funcs[0], weighed(funcs[1], cost), cost) == (
+    assert changed_most(funcs[0], weighed(funcs[1], cost, GPU), cost, GPU) == (
         f"`global reads` changed most, from {reads[0]:,} sectors to {reads[1]:,} sectors."
     )
 
@@ -145,3 +146,20 @@ def test_what_changed_most_is_told_of_counts_too():
 def test_a_lab_that_does_not_show_the_cost_refuses_to_ask_for_it():
     with pytest.raises(Fail, match="its costs have none"):
         wb.lab(Schedule(matmul(64)), question=asked("global sectors"))
+
+
+def test_bands_of_memory_take_times_once_these_may_be_seen():
+    def legend(lab: Lab) -> str:
+        return str(lab.session.page["pictures"]["memory"]["caption"])
+
+    lab = wb.lab(Schedule(naive(Schedule(matmul(64)), 8).func), panes=["memory"])
+    assert "the more bytes it carries" in legend(lab)
+    send(lab, do="model")
+    assert "the longer is what carries it busy" in legend(lab)
+    widest = lab.session.desk.widest
+    lab.view = {**lab.view, "guess": True}
+    send(lab, do="apply", verb="unroll", place=key(lab, "k"), args={})
+    assert "the more bytes it carries" in legend(lab)
+    send(lab, do="guess", name=lab.session.page["guess"]["name"], number="1")
+    assert "the longer is what carries it busy" in legend(lab)
+    assert lab.session.desk.widest == widest, "one scale for all programs of the lab"

@@ -272,7 +272,7 @@ class Session:
 
     def model(self) -> None:
         """Work out the modelled time of both."""
-        self._work_out("time", "time", modelled_of)
+        self._work_out("time", "time", lambda func: modelled_of(func, self.desk.gpu))
 
     def _work_out(self, what: str, topic: Topic, make: Callable[[PrimFunc], object]) -> None:
         """Have what is shown of a program and the one before made, and note where it takes long."""
@@ -293,7 +293,7 @@ class Session:
         func = self.history[self.at].func
         if shows_time(self.desk, func):
             with suppress(Fail):
-                why_of(func)
+                why_of(func, self.desk.gpu)
         self._show()
 
     def answer(self, name: str, choice: int) -> None:

@@ -10,11 +10,13 @@ from secrets import token_hex
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from workbench import runtime
+from workbench import draw, runtime
 from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
+from workbench.insight.launched import rates_of
 from workbench.ir import Block, For
+from workbench.target import CATALOGUE, get
 from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.page.costs import COSTS, MODEL, MOST, SLOW
 from workbench.widgets.page.desk import Desk
@@ -59,6 +61,7 @@ class Options:
     question: Question | None = None
     task: str | Task | None = None
     costs: Sequence[str] | None = None
+    target: str = draw.GPU
     height: int | None = None
     autosave: str | Path | None = None
 
@@ -68,6 +71,7 @@ class Options:
         check_height(self.height)
         check_costs(self.costs)
         check_guess(self.question, self.costs)
+        check_target(self.target)
         known(self.panes, [*PANES, "loops", *MACHINE_PANES], "pane")
 
 
@@ -131,6 +135,16 @@ def check_guess(question: Question | None, costs: Sequence[str] | None) -> None:
         )
 
 
+def check_target(name: str) -> None:
+    """Raise Fail for what is no target, and for one of which nobody knows how fast it is."""
+    if rates_of(get(name)) is None:
+        known = [name for name, target in CATALOGUE.items() if rates_of(target) is not None]
+        raise Fail(
+            f"Can't open a lab of {get(name).name}: nobody knows how fast it is",
+            hint=f"there are: {', '.join(known)}",
+        )
+
+
 def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of the program and of the machine: the panes to show first, in the order given, and the rest.
 
@@ -156,10 +170,11 @@ def desk_of(node: HistoryNode, options: Options) -> Desk:
     if given is None and history.kept_in is not None:
         given = {}  # an exercise gives nothing away
     if isinstance(question, Guess):
-        question = question.beginning_at(node)
+        question = question.beginning_at(node, options.target)
     asked, exercise = question and question.along(history), asks(options.task)
     results = {} if exercise is None else _ran.setdefault(history, {})
-    return Desk(options.actions, given, asked, exercise, options.costs, history.answers, results)
+    gpu, costs = options.target, options.costs
+    return Desk(options.actions, given, asked, exercise, costs, gpu, history.answers, results)
 
 
 def setup_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import draw, runtime
+from workbench import runtime
 from workbench.diag import Fail
 from workbench.insight import Modelled, Term
 from workbench.insight.launched import us_text
@@ -28,6 +28,17 @@ def shows_time(desk: Desk, *funcs: PrimFunc | None) -> bool:
     return desk.timed and not desk.hides("time", *funcs)
 
 
+def is_seen(desk: Desk, func: PrimFunc) -> bool:
+    """Whether the lab shows the time of `func`, and that was worked out."""
+    return shows_time(desk, func) and is_modelled(func, desk.gpu)
+
+
+def seen_time(desk: Desk, func: PrimFunc) -> Modelled | None:
+    """The modelled time of `func` that may be seen; None while it is not worked out, or is none."""
+    found = _known(func, desk.gpu) if is_seen(desk, func) else None
+    return None if found is None or found.us is None else found
+
+
 def shown_bar(
     desk: Desk,
     before: PrimFunc | None,
@@ -45,23 +56,23 @@ def shown_bar(
     if not shows_time(desk, before, after):
         return NOTHING
     funcs = [after] if before is None else [before, after]
-    if not all(map(is_modelled, funcs)):
+    if not all(is_modelled(func, desk.gpu) for func in funcs):
         slow = "time" in desk.slow
         text = "The time is modelled when asked." if slow else ""
         return {"waits": "asked" if slow else "soon", "text": text}
-    now = _known(after)
+    now = _known(after, desk.gpu)
     if now is None:
         return NOTHING
     if now.us is None:
         return {"waits": "", "text": now.caption}
-    was = None if before is None else _known(before)
+    was = None if before is None else _known(before, desk.gpu)
     key = ("bar", desk.owner, before, measured, guessed)
     return memo(after, key, lambda: _bar(desk, after, now, was, measured, guessed))
 
 
-def _known(func: PrimFunc) -> Modelled | None:
+def _known(func: PrimFunc, gpu: str) -> Modelled | None:
     try:
-        return modelled_of(func)
+        return modelled_of(func, gpu)
     except Fail:
         return None  # the strip of costs says why
 
@@ -77,11 +88,11 @@ def _bar(
     assert now.us is not None
     ghost = was.us if was is not None else None
     longest, *others = now.terms
-    taken = ("measured", measured) if measured else ("recorded", _recorded(func))
+    taken = ("measured", measured) if measured else ("recorded", _recorded(func, desk.gpu))
     lines = [
         ("longest", longest.resource, longest.us),
         ("taken", *taken),
-        ("roof", "roof", _roof(func)),
+        ("roof", "roof", _roof(func, desk.gpu)),
         *(("term", term.resource, term.us) for term in others),
     ]
     known = [(role, name, us) for role, name, us in lines if us]
@@ -102,7 +113,7 @@ def _bar(
             {"role": role, "at": min(us / wide, 1.0), "words": f"{name} {us_text(us)}"}
             for role, name, us in known
         ],
-        "about": f"on {get(draw.GPU).title}{said}",
+        "about": f"on {get(desk.gpu).title}{said}",
         "said": f"{now.caption.rstrip('.')}{said}.",
         "kind": now.kind,
         "rows": [_row(desk, func, term, longest.us) for term in now.terms],
@@ -114,18 +125,18 @@ def recorded_times(func: PrimFunc) -> tuple[Timing, ...]:
     return memo(func, "recorded", lambda: runtime.recorded.times(func))
 
 
-def _recorded(func: PrimFunc) -> float | None:
+def _recorded(func: PrimFunc, gpu: str) -> float | None:
     """The µs that the program took on such a GPU, as recorded last."""
-    same = [t for t in recorded_times(func) if of_device(t.device).name == draw.GPU]
+    same = [t for t in recorded_times(func) if of_device(t.device).name == gpu]
     return max(same, key=lambda t: t.date).median * 1e6 if same else None
 
 
-def _roof(func: PrimFunc) -> float | None:
+def _roof(func: PrimFunc, name: str) -> float | None:
     """The µs below which no schedule comes: all operations at the peak, every byte moved once.
 
     From the memory that the arrays stay in from run to run, as the model has it.
     """
-    roofs, gpu = roofline_of(func), get(draw.GPU)
+    roofs, gpu = roofline_of(func, name), get(name)
     if roofs is None or gpu.l2_bytes is None or gpu.l2_bandwidth is None:
         return None
     speed = roofs.bandwidth if roofs.least_bytes > gpu.l2_bytes else gpu.l2_bandwidth

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench import draw
 from workbench.history.history import HistoryNode
 from workbench.ir import PrimFunc
 from workbench.widgets.page import offers
@@ -21,10 +22,12 @@ from workbench.widgets.page.question import Question, Task, Topic
 class Desk:
     """What the pages of one lab share: keys, lines, what is offered, the question, the costs.
 
-    `given` is what the forms hold at first, by verb and argument; None: what is possible.
-    `answers` are those of the history, `results` what runs came to, by the number of the node;
-    `slow` says what of a program has taken long: to count its "costs", to model its "time";
-    `steps` are the guesses that steps ask for, by the number of the node.
+    `gpu` is the target whose times, multiprocessors and roofs are shown. `given` is what the forms
+    hold at first, by verb and argument; None: what is possible. `answers` are those of the history,
+    `results` what runs came to, by the number of the node; `slow` says what of a program has taken
+    long: to count its "costs", to model its "time"; `steps` are the guesses that steps ask for, by
+    the number of the node. `widest` are the µs that are as wide as a band of the memory picture
+    gets: the longest of the first program seen so.
     """
 
     offered: Sequence[str] | None = None
@@ -32,10 +35,12 @@ class Desk:
     question: Question | None = None
     task: Task | None = None
     costs: Sequence[str] | None = None
+    gpu: str = draw.GPU
     answers: Mapping[str, str] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
     steps: dict[int, Guess] = field(default_factory=dict)
+    widest: float = 0.0
     owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
     lines: Lines = field(default_factory=Lines)
@@ -88,8 +93,8 @@ class Desk:
         before = node.before
         if not self.timed or before is None or self.hides("time", before, node.func):
             return
-        if is_weighed(before, MODEL) and weighed(before, MODEL) is not None:
-            self.steps.setdefault(node.id, step_guess(node))
+        if is_weighed(before, MODEL, self.gpu) and weighed(before, MODEL, self.gpu) is not None:
+            self.steps.setdefault(node.id, step_guess(node, self.gpu))
 
     def unask(self) -> None:
         """Ask for no guess of a step that has none yet."""
@@ -102,7 +107,7 @@ class Desk:
         of_steps = any(name.startswith(STEP) for name in self.answers)
         known = node.id in self.steps or node.parent is None or not of_steps
         if not known and step_name(node) in self.answers:
-            self.steps[node.id] = step_guess(node)  # it was given in an earlier session
+            self.steps[node.id] = step_guess(node, self.gpu)  # it was given in an earlier session
         return self.steps.get(node.id)
 
     def guess_named(self, name: str) -> Guess | None:

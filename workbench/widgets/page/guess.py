@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from workbench import draw
 from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
 from workbench.insight.launched import us_text
@@ -37,10 +38,10 @@ class Amount:
     parts: Mapping[str, float]
 
 
-def amount(func: PrimFunc, cost: str) -> Amount | None:
+def amount(func: PrimFunc, cost: str, gpu: str) -> Amount | None:
     """None where no number is known. Raises Fail where there is no valid kernel."""
     if cost == MODEL:
-        found = modelled_of(func)
+        found = modelled_of(func, gpu)
         if found.us is None:
             return None
         return Amount(found.us, {term.resource: term.us for term in found.terms})
@@ -49,15 +50,15 @@ def amount(func: PrimFunc, cost: str) -> Amount | None:
     return Amount(totals.written(scope), {f"{scope} {way}s": n for way, n in parts.items()})
 
 
-def is_weighed(func: PrimFunc, cost: str) -> bool:
+def is_weighed(func: PrimFunc, cost: str, gpu: str) -> bool:
     """Whether that was worked out already, or refused."""
-    return is_modelled(func) if cost == MODEL else is_counted(func, [cost])
+    return is_modelled(func, gpu) if cost == MODEL else is_counted(func, [cost])
 
 
-def weighed(func: PrimFunc, cost: str) -> Amount | None:
+def weighed(func: PrimFunc, cost: str, gpu: str) -> Amount | None:
     """The amount, and None also where there is no valid kernel."""
     try:
-        return amount(func, cost)
+        return amount(func, cost, gpu)
     except Fail:
         return None
 
@@ -88,6 +89,7 @@ class Guess(Question):
     covers: Callable[[PrimFunc], bool]
     begun: PrimFunc | None = None
     why: str = ""
+    gpu: str = draw.GPU
 
     def takes(self, answer: str | None) -> bool:
         return answer == NOT_SURE or (answer is not None and self.number(answer) is not None)
@@ -109,21 +111,24 @@ class Guess(Question):
         return self.covers(func) and (what == "time" or (what == "counts" and self.cost != MODEL))
 
     def along(self, history: History) -> Guess:
-        return self._with(along_paths(self.decides, history), self.covers, self.begun)
+        return self._with(along_paths(self.decides, history), self.covers, self.begun, self.gpu)
 
-    def beginning_at(self, node: HistoryNode) -> Guess:
+    def beginning_at(self, node: HistoryNode, gpu: str) -> Guess:
         """The same in a lab that begins at `node`, of which, and of what led there, all is seen."""
         seen = [one.mod[node.func_name] for one in node.path()]
         return self._with(
-            self.decides, lambda func: not any(func is one for one in seen), node.func
+            self.decides, lambda func: not any(func is one for one in seen), node.func, gpu
         )
 
     def _with(
-        self, decides: Decides, covers: Callable[[PrimFunc], bool], begun: PrimFunc | None
+        self,
+        decides: Decides,
+        covers: Callable[[PrimFunc], bool],
+        begun: PrimFunc | None,
+        gpu: str,
     ) -> Guess:
-        return guess(
-            self.name, self.text, self.cost, decides, covers, begun, todo=self.todo, why=self.why
-        )
+        said = {"todo": self.todo, "why": self.why}
+        return guess(self.name, self.text, self.cost, decides, covers, begun, gpu, **said)
 
     def number(self, answer: str) -> float | None:
         return number_in(answer, self.cost)
@@ -163,6 +168,7 @@ def guess(
     decides: Decides,
     covers: Callable[[PrimFunc], bool],
     begun: PrimFunc | None = None,
+    gpu: str = draw.GPU,
     *,
     todo: str = "",
     why: str = "",
@@ -173,9 +179,9 @@ def guess(
         program = decides(func)
         if program is None:
             return None
-        found = weighed(program, cost)
+        found = weighed(program, cost, gpu)
         truth = NONE if found is None else amount_text(found.number, cost)
-        most = changed_most(begun, found, cost)
+        most = changed_most(begun, found, cost, gpu)
         return Verdict(truth, f"{most} {why[:1].upper()}{why[1:]}" if most and why else most or why)
 
     return Guess(
@@ -189,12 +195,14 @@ def guess(
         covers=covers,
         begun=begun,
         why=why,
+        gpu=gpu,
     )
 
 
-def changed_most(before: PrimFunc | None, after: Amount | None, cost: str) -> str:
+def changed_most(before: PrimFunc | None, after: Amount | None, cost: str, gpu: str) -> str:
     """Which part of it changed most, in a sentence; "" where there is nothing to compare."""
-    was = weighed(before, cost) if before is not None and is_weighed(before, cost) else None
+    known = before is not None and is_weighed(before, cost, gpu)
+    was = weighed(before, cost, gpu) if before is not None and known else None
     if was is None or after is None:
         return ""
     part = max(after.parts, key=lambda name: abs(after.parts[name] - was.parts.get(name, 0.0)))
@@ -207,7 +215,7 @@ def changed_most(before: PrimFunc | None, after: Amount | None, cost: str) -> st
 STEP = "modelled time after "  # begins the name of the guess that a step asks for
 
 
-def step_guess(node: HistoryNode) -> Guess:
+def step_guess(node: HistoryNode, gpu: str) -> Guess:
     """The guess of the modelled time of a step that was taken."""
     func = node.func
     return guess(
@@ -217,6 +225,7 @@ def step_guess(node: HistoryNode) -> Guess:
         lambda other: func if other is func else None,
         lambda other: other is func,
         node.before,
+        gpu,
     )
 
 
@@ -245,11 +254,11 @@ def shown_guess(asked: Guess, answer: str | None, func: PrimFunc) -> dict[str, A
         "told": None,
         "why": "",
     }
-    if begun is not None and is_weighed(begun, asked.cost):
-        was = weighed(begun, asked.cost)
+    if begun is not None and is_weighed(begun, asked.cost, asked.gpu):
+        was = weighed(begun, asked.cost, asked.gpu)
         made["start"] = (was and was.number) or 1.0
         made["was"] = "" if was is None else amount_text(was.number, asked.cost)
-    if not is_open and program is not None and is_weighed(program, asked.cost):
+    if not is_open and program is not None and is_weighed(program, asked.cost, asked.gpu):
         verdict = asked.judge(func)
         assert verdict is not None and answer is not None
         made["told"], made["why"] = list(asked.told(answer, verdict)), verdict.why

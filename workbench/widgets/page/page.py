@@ -8,13 +8,13 @@ from typing import Any
 
 from workbench import check, lower, target
 from workbench.diag import Fail, Refusal
-from workbench.draw import SCOPES, Steps
+from workbench.draw import SCOPES, Steps, Times
 from workbench.history.history import HistoryNode
 from workbench.ir import For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.widgets.page.at_place import offer_at
-from workbench.widgets.page.cost_bar import shown_bar
+from workbench.widgets.page.cost_bar import seen_time, shown_bar
 from workbench.widgets.page.costs import hidden_strip, strip
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.guess import Guess, guessed_number, shown_guess
@@ -69,7 +69,7 @@ def page(
         made["requests"] = {**made["requests"], view.machine: found}
     picture = picture_name(node.func, view)
     made["shown"] = {**made["shown"], view.machine: picture}
-    if picture and picture not in made["pictures"]:
+    if picture and (picture not in made["pictures"] or picture == "memory"):  # times come later
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}
     chosen = view.place if view.place in names.about else ""
     known_offer = made["offers"].get(chosen)
@@ -112,8 +112,24 @@ def shown_picture(
     told: Topic = "who" if name.startswith(who_name("")) else PICTURES.get(name, "counts")
     if desk.hides(told, func, before):
         return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
-    key = ("picture", name, asked, before, steps)
-    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps))
+    times = band_times(desk, func, before) if name == "memory" else None
+    gpu = desk.gpu
+    key = ("picture", name, gpu, asked, before, steps, times and (desk.owner, times.before is None))
+    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps, times, gpu))
+
+
+def band_times(desk: Desk, func: PrimFunc, before: PrimFunc | None) -> Times | None:
+    """How long data take to move, at one scale for all programs of the lab; None until that is
+    worked out, and where it is not to be seen."""
+    now = seen_time(desk, func)
+    if now is None:
+        return None
+    moved = now.moved()
+    desk.widest = desk.widest or max(moved.values(), default=0.0)
+    if not desk.widest:
+        return None
+    then = None if before is None else seen_time(desk, before)
+    return Times(moved, None if then is None else then.moved(), desk.widest)
 
 
 def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:
@@ -125,7 +141,8 @@ def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[st
 
 def node_bar(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     """The bar of the modelled time on the page of `node`, with what was measured of it."""
-    measured = desk.results.get(node.id, {}).get("us")
+    result = desk.results.get(node.id, {})
+    measured = result["us"] if result.get("gpu") == desk.gpu else None
     asked = desk.guess(node)
     guessed = guessed_number(asked, desk.answers.get(asked.name), node.func) if asked else None
     return shown_bar(desk, node.before, node.func, measured, guessed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import draw, insight
+from workbench import insight
 from workbench.diag import Fail
 from workbench.insight import Fault, Why
 from workbench.insight.launched import us_text
@@ -20,22 +20,26 @@ from workbench.widgets.page.names import buffers_of
 FAULTS = 6  # that are told
 
 
-def why_of(func: PrimFunc) -> Why:
+def why_of(func: PrimFunc, gpu: str) -> Why:
     """What the modelled time is lost to. Raises Fail where there is no valid kernel."""
 
     def make() -> Why:
-        built = build(func, draw.GPU)
-        return insight.why(built.kernels, get(draw.GPU), registers=most_registers(func))
+        built = build(func, gpu)
+        return insight.why(built.kernels, get(gpu), registers=most_registers(func, gpu))
 
-    return memo(func, "why", make)
+    return memo(func, _name(gpu), make)
+
+
+def _name(gpu: str) -> str:
+    return f"why on {gpu}"
 
 
 def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
     """The faults of `func`; None while nobody has looked for them, or they would tell."""
-    if not shows_time(desk, func) or not is_known(func, "why"):
+    if not shows_time(desk, func) or not is_known(func, _name(desk.gpu)):
         return None
     try:
-        found = why_of(func)
+        found = why_of(func, desk.gpu)
     except Fail:
         return None
 

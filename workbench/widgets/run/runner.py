@@ -23,7 +23,7 @@ from workbench.widgets.page.compare import counted, measuring
 from workbench.widgets.page.memo import CPU, FIRST, build
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.run.inputs import arrays
-from workbench.widgets.run.times import SECONDS, time_both, times
+from workbench.widgets.run.times import NEVER, SECONDS, time_both, times
 
 Progress = Callable[[int, int], None]
 Waits: TypeAlias = Callable[[int], None] | None
@@ -210,7 +210,7 @@ class Runner:
         if wrong:
             brief, outcome = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
-        untimed: dict[str, Any] = {"table": "", "brief": "", "notes": [NOT_TIMED], "us": None}
+        untimed: dict[str, Any] = {"table": "", "brief": "", "notes": [NOT_TIMED], **NEVER}
         timed = untimed if wrong else times(built, start, arrays, waits)
         if self.stop.is_set():  # which ends the worker, of which `times` tells
             timed = {**untimed, "notes": [STOPPED_TIME]}
@@ -223,6 +223,7 @@ class Runner:
             "time": timed["brief"],
             "times": timed["table"],
             "us": timed["us"],
+            "gpu": timed["gpu"],
             "notes": [*notes, *timed["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
             "device": device_text(built.device),
