@@ -18,7 +18,7 @@ AMPERE = "nvidia/a100"  # the first with mma.sync of halves; its text runs on al
 MMA_SMALL = [
     mma_product.SMALL,
     replace(mma_product.SMALL, trans=False),
-    replace(mma_product.SMALL, stages=1, ahead=False),
+    replace(mma_product.SMALL, stages=1, ahead=0),
     replace(mma_product.SMALL, terms=32, swizzle=False),
 ]
 ROUNDS, AT_A_TIME = 7, 10  # of the large products, and runs in a graph

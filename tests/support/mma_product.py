@@ -47,24 +47,25 @@ class Product:
     trans: bool = True  # B by column and term
     swizzle: bool = True
     stages: int = 4  # tiles in shared memory at a time; of more than one, copied asynchronously
-    ahead: bool = True  # fragments one step ahead
+    ahead: int = 2  # fragments one step ahead: 1 inside of a tile, 2 from tile to tile, too
 
 
 BEST = Product()
 # Each adds one feature to the one before.
 LADDER = {
-    "plain": Product(swizzle=False, stages=1, ahead=False),
-    "swizzle": Product(stages=1, ahead=False),
-    "asynchronous copies, 2 tiles": Product(stages=2, ahead=False),
-    "3 tiles": Product(stages=3, ahead=False),
-    "fragments one step ahead": Product(stages=3),
+    "plain": Product(swizzle=False, stages=1, ahead=0),
+    "swizzle": Product(stages=1, ahead=0),
+    "asynchronous copies, 2 tiles": Product(stages=2, ahead=0),
+    "3 tiles": Product(stages=3, ahead=0),
+    "fragments one step ahead": Product(stages=3, ahead=1),
+    "from tile to tile": Product(stages=3),
     "4 tiles": BEST,
 }
 # Each changes one thing of the best.
 VARIANTS = {
     "no swizzle": replace(BEST, swizzle=False),
-    "no fragments ahead": replace(BEST, ahead=False),
-    "2 tiles": replace(BEST, stages=2),
+    "no fragments ahead": replace(BEST, ahead=0),
+    "fragments ahead inside of a tile": replace(BEST, ahead=1),
     "B by term and column": replace(BEST, trans=False),
     "128 x 128, 3 tiles": replace(BEST, columns=128, column_warps=2, stages=3),
     "256 x 128": replace(BEST, rows=256, columns=128, row_warps=4, column_warps=2),
@@ -145,7 +146,18 @@ def _overlap(sch: wb.Schedule, of: Product, k_0: Any, k_1: Any) -> None:
     sch.unroll(k_1)
     if of.ahead:
         sch.pipeline(k_1, stages=[0, 0, 1])
-    if of.stages > 1:
+    last = of.stages - 1
+    if of.ahead < 2:
         # a pipeline in it is the turns ahead of it, those in it, and those behind
-        parts = [of.stages - 1] * (3 if of.ahead else 1)
-        sch.pipeline(k_0, stages=[0, 0, *parts], async_stages=[0])
+        parts = [last] * (3 if of.ahead else 1)
+        if last:
+            sch.pipeline(k_0, stages=[0, 0, *parts], async_stages=[0])
+        return
+    # the first fragments of a tile are loaded ahead of the last product of the one before
+    sch.pipeline(
+        k_0,
+        stages=[0, 0, last - 1, last, last],
+        order=[0, 1, 3, 2, 4],
+        copies=dict.fromkeys(("A_shared_warp", "B_shared_warp"), 1),
+        async_stages=[0],
+    )
