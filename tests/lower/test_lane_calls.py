@@ -106,9 +106,9 @@ REFUSED: dict[str, tuple[Callable[[], wb.Schedule], str, str]] = {
         "`A_shared` has the note permuted_layout, and A_shared has rows of 128 bytes, padded",
     ),
     "a swizzle of short rows": (
-        lambda: scheduled(replace(PLAIN, terms=16, swizzle=True)),
+        lambda: aligned(replace(PLAIN, k=64, terms=16, swizzle=True), 8),
         AMPERE,
-        "`A_shared` has the note permuted_layout, and A_shared has rows of 32 bytes",
+        "`A_shared` has the note permuted_layout, and A_shared has rows of 32 bytes, padded",
     ),
 }
 

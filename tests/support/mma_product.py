@@ -143,21 +143,31 @@ def _tensorize(sch: wb.Schedule, of: Product) -> None:
 
 def _overlap(sch: wb.Schedule, of: Product, k_0: Any, k_1: Any) -> None:
     """Fetch tiles turns ahead of their use, and fragments one step."""
-    sch.unroll(k_1)
-    if of.ahead:
-        sch.pipeline(k_1, stages=[0, 0, 1])
-    last = of.stages - 1
-    if of.ahead < 2:
+    overlap(sch, k_0, k_1, of.stages, of.ahead, ("A_shared_warp", "B_shared_warp"))
+
+
+def overlap(
+    sch: wb.Schedule, turns: Any, steps: Any, stages: int, ahead: int, held: tuple[str, str]
+) -> None:
+    """Pipeline the `turns`, each of which fetches two tiles, and the `steps` of each.
+
+    A step loads the two fragments `held`, and multiplies.
+    """
+    sch.unroll(steps)
+    if ahead:
+        sch.pipeline(steps, stages=[0, 0, 1])
+    last = stages - 1
+    if ahead < 2:
         # a pipeline in it is the turns ahead of it, those in it, and those behind
-        parts = [last] * (3 if of.ahead else 1)
+        parts = [last] * (3 if ahead else 1)
         if last:
-            sch.pipeline(k_0, stages=[0, 0, *parts], async_stages=[0])
+            sch.pipeline(turns, stages=[0, 0, *parts], async_stages=[0])
         return
     # the first fragments of a tile are loaded ahead of the last product of the one before
     sch.pipeline(
-        k_0,
+        turns,
         stages=[0, 0, last - 1, last, last],
         order=[0, 1, 3, 2, 4],
-        copies=dict.fromkeys(("A_shared_warp", "B_shared_warp"), 1),
+        copies=dict.fromkeys(held, 1),
         async_stages=[0],
     )

@@ -66,7 +66,8 @@ def _load(dtype: str, scope: str, turned: bool, b: bool) -> tuple[str, str]:
     terms = 8 * packed
     tiles = f"{_tile('warp', dtype, 4 * packed)}, {_tile('shared', dtype, terms, scope)}"
     row, column = _cell(packed, b=b)
-    held = _held(*("ji" if turned else "ij"), packed, b=b)
+    i, j = "ji" if turned else "ij"
+    held = _held(i, j, packed, b=b)
     return _pair(
         tiles,
         ({"i": N, "j": terms}, f"warp[{held}] = shared[i, j]"),
