@@ -60,7 +60,7 @@ class Product:
         return 16 // itemsize(self.dtype)
 
     def held(self, *, b: bool = False) -> str:
-        """Where a tile in registers of a warp has a cell, by thread and register, behind its number.
+        """Where a tile in registers of a warp has a cell: its number, then thread and register.
 
         Of A by row and term, or of `b` by column and term.
         """
