@@ -39,8 +39,8 @@ from workbench.target import get
 
 AMPERE = "nvidia/a100"
 # A turn of its own for what comes ahead of the first, in the middle and behind the last.
-ALL = Product(32, 32, 96, 32, 32, 32, 1, 2, stages=2)
-PLAIN = replace(ALL, trans=False, swizzle=False, stages=1, ahead=False)
+ALL = Product(32, 32, 96, 32, 32, 32, 1, 2, stages=3)
+PLAIN = replace(ALL, trans=False, swizzle=False, stages=1, ahead=0)
 
 
 @cache
@@ -65,7 +65,7 @@ def test_products_are_right_on_the_emulator_and_as_cpp(gxx: str):
 
 @pytest.mark.parametrize("arch", ["sm_80"])
 def test_nvcc_takes_the_calls(nvcc: str, tmp_path: Path, arch: str):
-    of = Product(128, 64, 96, 64, 32, 32, 2, 2, stages=2)
+    of = Product(128, 64, 96, 64, 32, 32, 2, 2, stages=3)
     text = wb.build(scheduled(of), target=AMPERE).source
     assert "ldmatrix_x4(" in text and "mma_f16f16f32(" in text and ") ^ (" in text
     said = compiled(nvcc, text, tmp_path, f"-arch={arch}", "-cubin")
@@ -106,9 +106,9 @@ REFUSED: dict[str, tuple[Callable[[], wb.Schedule], str, str]] = {
         "`A_shared` has the note permuted_layout, and A_shared has rows of 128 bytes, padded",
     ),
     "a swizzle of short rows": (
-        lambda: scheduled(replace(PLAIN, terms=16, swizzle=True)),
+        lambda: aligned(replace(PLAIN, k=64, terms=16, swizzle=True), 8),
         AMPERE,
-        "`A_shared` has the note permuted_layout, and A_shared has rows of 32 bytes",
+        "`A_shared` has the note permuted_layout, and A_shared has rows of 32 bytes, padded",
     ),
 }
 
@@ -130,7 +130,7 @@ def test_what_the_hardware_cannot_is_refused(case: str):
 
 # --- what the emulator finds ---------------------------------------------------------------------
 
-OVERLAPPED = replace(ALL, k=64)
+OVERLAPPED = replace(ALL, k=64, stages=2, ahead=1)
 ONCE = replace(PLAIN, k=32)
 
 

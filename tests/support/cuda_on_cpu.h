@@ -56,6 +56,7 @@ VECTOR(float, float) VECTOR(double, double)
 #undef VECTOR
 
 inline float2 make_float2(float x, float y) { return {x, y}; }
+inline int2 make_int2(int x, int y) { return {x, y}; }
 inline float __int_as_float(unsigned bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -183,34 +184,35 @@ template <bool turned> void load_matrices(unsigned* to, const void* row) {
 }
 inline void ldmatrix_x4(unsigned* to, const void* row) { load_matrices<false>(to, row); }
 inline void ldmatrix_x4_trans(unsigned* to, const void* row) { load_matrices<true>(to, row); }
-// Two products of 16 x 8 x 16, one behind the other.
-template <typename Cell> void add_products(void* sum, const unsigned* a, const unsigned* b) {
-  const unsigned* held[2] = {a, b};
+// Two products of 16 x 8, one behind the other: of halves with 16 terms, of bytes with 32.
+template <typename Cell, typename Sum>
+void add_products(void* sum, const unsigned* a, const unsigned* b) {
+  const unsigned packed = 4 / sizeof(Cell), *held[2] = {a, b};
   leave(WARP_MASK, held, sizeof held);
-  Cell made[8];
+  Sum made[8];
   for (unsigned part = 0; part < 2; ++part)
     for (unsigned c = 0; c < 4; ++c) {
       unsigned group = lane() >> 2, row = c < 2 ? group : group + 8, column = lane() % 4 * 2 + c % 2;
-      Cell total = ((Cell*)sum)[part * 4 + c];
-      for (unsigned k = 0; k < 16; ++k) {
-        const unsigned *left[2], *right[2];
-        memcpy(left, left_by(WARP_MASK, row % 8 * 4 + k % 8 / 2), sizeof left);
-        memcpy(right, left_by(WARP_MASK, column * 4 + k % 8 / 2), sizeof right);
-        unsigned of_a = (row < 8 ? 0 : 1) + (k < 8 ? 0 : 2), of_b = part * 2 + (k < 8 ? 0 : 1);
-        total = total + Cell(((const half*)&left[0][of_a])[k % 2]) *
-                            Cell(((const half*)&right[1][of_b])[k % 2]);
+      Sum total = ((Sum*)sum)[part * 4 + c];
+      for (unsigned k = 0; k < 8 * packed; ++k) {
+        const unsigned *left[2], *right[2], half = k / (4 * packed), at = k % (4 * packed) / packed;
+        memcpy(left, left_by(WARP_MASK, row % 8 * 4 + at), sizeof left);
+        memcpy(right, left_by(WARP_MASK, column * 4 + at), sizeof right);
+        total = total + Sum(((const Cell*)&left[0][row / 8 + 2 * half])[k % packed]) *
+                            Sum(((const Cell*)&right[1][part * 2 + half])[k % packed]);
       }
       made[part * 4 + c] = total;
     }
   leave(WARP_MASK, held, sizeof held);  // nobody changes registers that others still read
   memcpy(sum, made, sizeof made);
 }
-inline void mma_f16f16f32(float* s, const unsigned* a, const unsigned* b) {
-  add_products<float>(s, a, b);
-}
-inline void mma_f16f16f16(unsigned* s, const unsigned* a, const unsigned* b) {
-  add_products<half>(s, a, b);
-}
+#define PRODUCTS(name, Cell, Sum, Register)                                        \
+  inline void mma_##name(Register* s, const unsigned* a, const unsigned* b) { \
+    add_products<Cell, Sum>(s, a, b);                                              \
+  }
+PRODUCTS(f16f16f32, half, float, float) PRODUCTS(f16f16f16, half, half, unsigned)
+PRODUCTS(bf16bf16f32, __nv_bfloat16, float, float) PRODUCTS(i8i8i32, signed char, int, int)
+#undef PRODUCTS
 
 // What the generated part says about each program: its launches, one after the other.
 struct Launch {

@@ -11,9 +11,16 @@ from collections.abc import Iterator
 
 from workbench.codegen.cuda_warps import numbered, operands
 from workbench.codegen.language import SHORT
+from workbench.ir import dtypes
+from workbench.lower.lane_calls import MULTIPLIED, SUMS
 
-_SUMS = {"float32": ("float", 8), "float16": ("unsigned", 4)}  # what a thread holds of one
-_CELLS = {"float32": "float", "float16": "half"}
+# What a thread holds of a sum, the C type of a cell, and how two neighbours are made of them.
+_SUMS = {
+    "float32": ("float", 8, "float", "float2", "make_float2(from[2 * k], from[2 * k + 1])"),
+    "float16": ("unsigned", 4, "half", "unsigned", "from[k]"),
+    "int32": ("int", 8, "int", "int2", "make_int2(from[2 * k], from[2 * k + 1])"),
+}
+_PTX = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "s8", "int32": "s32"}
 
 
 def _loads() -> Iterator[tuple[str, str]]:
@@ -30,18 +37,19 @@ def _loads() -> Iterator[tuple[str, str]]:
 
 
 def _products() -> Iterator[tuple[str, str]]:
-    for out, (ctype, count) in _SUMS.items():
+    for dtype, out in MULTIPLIED:
+        ctype, count, *_ = _SUMS[out]
         half = count // 2  # registers of 8 columns of the sum
-        a, told = numbered(count, 4), f"m16n8k16.row.col.{SHORT[out]}.f16.f16.{SHORT[out]}"
+        types = ".".join(_PTX[each] for each in (out, dtype, dtype, out))
+        a, told = numbered(count, 4), f"m16n8k{32 // dtypes.itemsize(dtype)}.row.col.{types}"
         products = []
         for part in range(2):
-            sums = numbered(part * half, half)
-            b = numbered(count + 4 + 2 * part, 2)
+            sums, b = numbered(part * half, half), numbered(count + 4 + 2 * part, 2)
             products.append(
                 f'"mma.sync.aligned.{told} "\n               "{sums}, {a}, {b}, {sums};"'
             )
         yield (
-            f"mma_f16f16{SHORT[out]}",
+            f"mma_{SHORT[dtype] * 2}{SHORT[out]}",
             f"""{{function}}void {{name}}(
     {ctype}* sum, const unsigned* a, const unsigned* b) {{{{
   asm volatile({(chr(10) + " " * 15).join(products)}
@@ -53,25 +61,21 @@ def _products() -> Iterator[tuple[str, str]]:
 
 
 def _fills() -> Iterator[tuple[str, str]]:
-    for out, (ctype, count) in _SUMS.items():
-        cell = _CELLS[out]
+    for out, (ctype, _, cell, *_) in _SUMS.items():
         yield (
             f"mma_fill_{SHORT[out]}",
             f"""{{function}}void {{name}}({ctype}* to, {cell} value) {{{{
 #pragma unroll
-  for (int k = 0; k < {2 * count if ctype == "unsigned" else count}; ++k) (({cell}*)to)[k] = value;
+  for (int k = 0; k < {SUMS}; ++k) (({cell}*)to)[k] = value;
 }}}}""",
         )
 
 
 def _stores() -> Iterator[tuple[str, str]]:
-    for out, (ctype, _) in _SUMS.items():
-        pair, made = "unsigned", "from[k]"  # two neighbours of a row
-        if out == "float32":
-            pair, made = "float2", "make_float2(from[2 * k], from[2 * k + 1])"
+    for out, (ctype, _, cell, pair, made) in _SUMS.items():
         yield (
             f"mma_store_{SHORT[out]}",
-            f"""{{function}}void {{name}}({_CELLS[out]}* to, const {ctype}* from, int stride) {{{{
+            f"""{{function}}void {{name}}({cell}* to, const {ctype}* from, int stride) {{{{
   to += threadIdx.x / 4 * stride + threadIdx.x % 4 * 2;
 #pragma unroll
   for (int k = 0; k < 4; ++k)

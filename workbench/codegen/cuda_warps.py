@@ -30,12 +30,13 @@ def registers(buffer: Buffer, cells: int) -> tuple[str, int] | None:
     if buffer.tag != "warp":
         return REGISTERS.get((buffer.tag, buffer.type))
     count = cells // WARP * dtypes.itemsize(buffer.type) // 4
-    return {"float32": "float", "float16": "unsigned"}[buffer.type], count
+    return {"float32": "float", "int32": "int"}.get(buffer.type, "unsigned"), count
 
 
+_SUMS = {dtype: SHORT[dtype] for dtype in ("float16", "float32")}
 _CELLS = {"f16": "half", "f32": "float"}
 _BREAK = ",\n                 "
-_LETTERS = {"unsigned": "r", "float": "f"}
+_LETTERS = {"unsigned": "r", "int": "r", "float": "f"}
 
 
 def numbered(first: int, count: int) -> str:
@@ -70,7 +71,7 @@ def _loads() -> Iterator[tuple[str, str]]:
 
 
 def _fills() -> Iterator[tuple[str, str]]:
-    for dtype, short in SHORT.items():
+    for dtype, short in _SUMS.items():
         ctype, count = REGISTERS["wmma.accumulator", dtype]
         cells = 2 if ctype == "unsigned" else 1  # of 16 bits in a register
         yield (
@@ -82,7 +83,7 @@ def _fills() -> Iterator[tuple[str, str]]:
 
 
 def _products() -> Iterator[tuple[str, str]]:
-    for dtype, short in SHORT.items():
+    for dtype, short in _SUMS.items():
         for order in ("row", "col"):
             ctype, count = REGISTERS["wmma.accumulator", dtype]
             a, b = numbered(count, 8), numbered(count + 8, 8)
@@ -103,7 +104,7 @@ def _products() -> Iterator[tuple[str, str]]:
 
 
 def _stores() -> Iterator[tuple[str, str]]:
-    for dtype, short in SHORT.items():
+    for dtype, short in _SUMS.items():
         for space in ("shared", "global"):
             ctype, count = REGISTERS["wmma.accumulator", dtype]
             yield (

@@ -120,20 +120,28 @@ def _store(dtype: str, scope: str) -> tuple[str, str]:
     )
 
 
-TEXTS: dict[str, tuple[str, str]] = {
-    f"mma_ldmatrix_f16_{part}{trans}{dyn}": _load(
-        "float16", scope, (part == "b") != bool(trans), part == "b"
-    )
-    for scope, dyn in (("shared", ""), ("shared.dyn", "_dyn"))
-    for part in "ab"
-    for trans in ("", "_trans")
-}
+TEXTS: dict[str, tuple[str, str]] = {}
 """By name, the text of the description and that of the implementation."""
-for _out in ("float32", "float16"):
+for _dtype, _outs in (
+    ("float16", ("float32", "float16")),
+    ("bfloat16", ("float32",)),
+    ("int8", ("int32",)),
+):
+    _short = SHORT[_dtype]
+    # ldmatrix turns matrices of 16 bits alone, so that of bytes B has to lie by column and term
     TEXTS |= {
-        f"mma_f16f16{SHORT[_out]}{trans}": _product("float16", _out)
+        f"mma_ldmatrix_{_short}_{part}{trans}{dyn}": _load(_dtype, scope, turned, part == "b")
+        for scope, dyn in (("shared", ""), ("shared.dyn", "_dyn"))
+        for part in "ab"
+        for trans in ("", "_trans")
+        if not (turned := (part == "b") != bool(trans)) or _packed(_dtype) == 2
+    }
+    TEXTS |= {
+        f"mma_{_short * 2}{SHORT[_out]}{trans}": _product(_dtype, _out)
+        for _out in _outs
         for trans in ("", "_trans_a", "_trans_b", "_trans_a_trans_b")
     }
+for _out in ("float32", "float16", "int32"):
     TEXTS[f"mma_fill_16x16_{SHORT[_out]}"] = _fill(_out)
     TEXTS |= {
         f"mma_store_16x16_{SHORT[_out]}_{called}": _store(_out, scope)

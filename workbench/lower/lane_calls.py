@@ -32,7 +32,12 @@ from workbench.lower.warp_tiles import WARP, Tile, WarpCall
 LANE_CALLS = ("mma_fill", "mma_store", "ptx_ldmatrix", "ptx_mma")
 SUMS = 8  # cells of a sum of 16 x 16 that a thread holds
 # Which calls there are, by the types of what is multiplied and of the sum.
-MULTIPLIED = (("float16", "float32"), ("float16", "float16"))
+MULTIPLIED = (
+    ("float16", "float32"),
+    ("float16", "float16"),
+    ("bfloat16", "float32"),
+    ("int8", "int32"),
+)
 
 
 def lane_call(

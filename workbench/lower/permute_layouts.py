@@ -2,9 +2,10 @@
 
 The note is TVM's, ``permuted_layout`` (src/s_tir/transform/inject_permuted_layout.cc), on a block
 that touches shared memory; and so is the rule. In rows of a multiple of 128 bytes column c of row
-r lies at ``c ^ r % 8``, of a multiple of 64 bytes at ``c ^ r % 8 // 2``: then no two of the eight
-rows that ``ldmatrix`` fetches at a time begin in one bank, and the eight columns of a row do not
-either. What moves is where a buffer's cells lie, for all who touch it, whichever block asks.
+r lies at ``c ^ r % 8``, of a multiple of 64 bytes at ``c ^ r % 8 // 2``; and, where TVM has no
+rule, of a multiple of 32 bytes at ``c ^ r % 8 // 4``. Then no two of the eight rows that
+``ldmatrix`` fetches at a time begin in one bank, and what lies together goes to different banks,
+too. What moves is where a buffer's cells lie, for all who touch it, whichever block asks.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ def _asked(kernel: Kernel) -> Iterator[tuple[Buffer, Block]]:
 
 
 def _divisor(kernel: Kernel, buffer: Buffer, block: Block) -> int:
-    """1 or 2: after how many rows the columns change places."""
+    """After how many rows the columns change places: 1, 2 or 4."""
     whole = dict(kernel.views)[buffer]
     width = buffer.shape[-1]
     size = dtypes.itemsize(buffer.type)
     if len(buffer.shape) > 1 and isinstance(width, int) and not buffer.strides:
-        for rows, apart in ((1, 128), (2, 64)):
+        for rows, apart in ((1, 128), (2, 64), (4, 32)):
             if width * size % apart == 0:
                 return rows
     found = "of no number of cells" if not isinstance(width, int) else f"of {width * size} bytes"
@@ -73,8 +74,8 @@ def _divisor(kernel: Kernel, buffer: Buffer, block: Block) -> int:
         + (", padded" if buffer.strides else ""),
         whole,
         block.id,
-        hint="let rows of a block's tile be a multiple of 64 bytes, without storage_align",
-        detail=f"columns of {COLUMN} bytes change places in rows of a multiple of 64 bytes",
+        hint="let rows of a block's tile be a multiple of 32 bytes, without storage_align",
+        detail=f"columns of {COLUMN} bytes change places in rows of a multiple of 32 bytes",
     )
 
 
