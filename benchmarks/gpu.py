@@ -36,6 +36,7 @@ from benchmarks import (
     shared_sums,
     sharing,
     tensor_cores,
+    tile_convolutions,
     vendor,
 )
 from benchmarks.histories import histories, large
@@ -135,6 +136,7 @@ def report(results: Results) -> str:
         "tensor cores",
         "mma.sync beside cuBLAS",
         "mma.sync, convolution",
+        "lesson 10",
         "any size",
         "any size, time",
         "choices",
@@ -174,6 +176,7 @@ def parts_of(
         "tensor cores": tensor_cores.compare,
         "mma.sync beside cuBLAS": tensor_cores.beside_cublas,
         "mma.sync, convolution": tensor_cores.convolutions,
+        "lesson 10": lambda: tile_convolutions.measure(results, runs),
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
         "choices": choices.compare,

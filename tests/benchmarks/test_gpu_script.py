@@ -34,6 +34,8 @@ from benchmarks.matmuls import (
     strided,
 )
 from benchmarks.sanitize import host_program
+from benchmarks.tile_convolutions import large as large_tiles
+from benchmarks.tile_convolutions import small
 from tests.support.every import EVERY
 from tests.support.lessons import without_quizzes
 from tests.support.seeds import run_cell
@@ -249,22 +251,22 @@ def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         timed = [sch for _, sch in sources]
         timed += [large_branches(), ahead_large(), lesson_small(), lesson_large()]
-        timed += [sch for _, sch in chain(slow(), grid())]
+        timed += [sch for _, sch in chain(slow(), grid(), [small()], large_tiles())]
         return {recorded.program_key(node.func) for sch in timed for node in sch.history}
 
 
 @pytest.fixture(
-    scope="module", params=sorted(path.name for path in (ROOT / "lessons").glob("0[1-9]*"))
+    scope="module", params=sorted(path.name for path in (ROOT / "lessons").glob("[01]*"))[1:]
 )
 def nodes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[HistoryNode]:
-    """Every step of the schedules that a lesson's cells make; of lesson 8's those it compares."""
+    """Every step of the schedules that a lesson's cells make; of 8's and 10's those it compares."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("lesson"))  # where its cells keep pictures
         Path("my-work").mkdir()
         made = [node for sch in schedules_of(request.param, patch) for node in sch.history]
-        compared = request.param.startswith("08")
+        compared = request.param.startswith(("08", "10"))
         return [node for node in made if node.mark not in ("", "start") or not compared]
 
 

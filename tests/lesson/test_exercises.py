@@ -21,6 +21,7 @@ from workbench.lesson.convolutions import fetch_together, share_out
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
 from workbench.lesson.goals import at_most_barriers
+from workbench.lesson.tile_convolutions import tensor_cores
 from workbench.runtime import recorded
 from workbench.schedule import Schedule
 
@@ -267,6 +268,19 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
         "three copies",
         lambda s: pipelined(s, BEHIND, 3),
         "at most 4,096 bytes of shared memory for each block",
+    ),
+    ("warp_tiles", "nothing done", lambda s: None, RESULT),
+    (
+        "warp_tiles",
+        "square tiles",
+        lambda s: tensor_cores(s, (2, 2), (2, 2), 1),
+        "at most 27 shared loads for each output",
+    ),
+    (
+        "warp_tiles",
+        "two tiles of channels at a time",
+        lambda s: tensor_cores(s, (2, 2), (2, 4), 2),
+        "at most 20,480 bytes of shared memory for each block",
     ),
     ("own_operator", "no steps", lambda sch: None, RESULT),
     ("own_operator", "stored whole", rows_and_columns, HALF),
@@ -594,7 +608,7 @@ def test_an_exercise_that_is_not_there():
     assert str(refused.value) == (
         "Can't find the exercise 'odd'.\n"
         "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn, "
-        "own_operator, one_ahead, seventh"
+        "own_operator, one_ahead, seventh, warp_tiles"
     )
 
 

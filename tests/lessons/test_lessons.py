@@ -27,7 +27,7 @@ from workbench.widgets.page.guess import Guess
 from workbench.widgets.page.question import NOT_SURE
 
 ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "lessons").glob("0[1-9]*.ipynb"))
+LESSONS = sorted((ROOT / "lessons").glob("[01]*.ipynb"))[1:]
 MAP, SMALL = (ROOT / "lessons" / f"{stem}.ipynb" for stem in ("index", "00_gpu"))
 ALL = [SMALL, *LESSONS, MAP]
 MINUTES = {
@@ -40,6 +40,7 @@ MINUTES = {
     "07_own_operator.ipynb": 45,
     "08_why_is_it_slow.ipynb": 45,
     "09_as_fast_as_cublas.ipynb": 45,
+    "10_tensor_cores.ipynb": 45,
 }
 
 # Every warning is an error, but for what releases of others (Colab has old ones) say of themselves:
@@ -286,6 +287,7 @@ ANSWERS = {
     "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 loads", "60 loads"],
     "08_why_is_it_slow.ipynb": ["16 sectors", "90.7 µs", "4 turns"],
     "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
+    "10_tensor_cores.ipynb": ["32 times", "144 times"],
 }
 
 
@@ -519,6 +521,23 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
     ("09_as_fast_as_cublas.ipynb", "lab-two"): (
         [("k_0", "pipeline", {**AHEAD, "copies": '{"A_shared": 2, "B_shared": 2}'})],
         "4,096 bytes",
+    ),
+    ("10_tensor_cores.ipynb", "lab-warps"): (
+        [
+            ("h_w_fused", "bind", {"thread_axis": '"blockIdx.z"'}),
+            ("n_0", "bind", {"thread_axis": '"blockIdx.x"'}),
+            ("o_0", "bind", {"thread_axis": '"blockIdx.y"'}),
+            ("n_1", "bind", {"thread_axis": '"threadIdx.y"'}),
+            ("o_1", "bind", {"thread_axis": '"threadIdx.z"'}),
+        ],
+        "32 times",
+    ),
+    ("10_tensor_cores.ipynb", "lab-tensorize"): (
+        [
+            ("nn_init", "tensorize", {"tensor_intrin": '"wmma_fill_16x16x16_f32"'}),
+            ("nn", "tensorize", {"tensor_intrin": '"wmma_sync_16x16x16_f16f16f32"'}),
+        ],
+        "144 times",
     ),
 }
 

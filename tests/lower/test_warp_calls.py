@@ -187,6 +187,8 @@ def call_of(kernel: Kernel, name: str) -> For:
 def test_other_gpus_have_no_such_calls(name: str):
     with pytest.raises(Refusal, match="has no calls of a warp on tiles of 16 x 16"):
         lower(whole().func, target.get(name))
+    with pytest.raises(wb.ScheduleError, match="has no calls of a warp on tiles of 16 x 16"):
+        wb.runtime.rebuild(wb.build(whole()), name)
 
 
 def test_loops_with_a_note_of_one_s_own_are_no_call():

@@ -30,9 +30,18 @@ def seed(number: str) -> str:
 
 def cells_of_rst(text: str) -> Iterator[str]:
     """The code under each ``.. code:: python``."""
+    yield from _under("code:: python", text)
+
+
+def cells_of_gallery(text: str) -> Iterator[str]:
+    """The code under each ``.. code-block:: default``, which is how a gallery's pages have it."""
+    yield from _under("code-block:: default", text)
+
+
+def _under(words: str, text: str) -> Iterator[str]:
     lines = text.split("\n")
     for k, line in enumerate(lines):
-        marked = re.match(r"( *)\.\. code:: python", line)
+        marked = re.match(rf"( *)\.\. {words}", line)
         if marked:
             body = lines[k + 1 :]
             inside = f"{marked[1]}   "

@@ -32,8 +32,8 @@ def test_the_names_of_te_once_stood_in_tvm(no_gpu: DeviceReport):
     mod(tvm.nd.array(x, ctx=tvm.cpu()), got)
     np.testing.assert_array_equal(got.asnumpy(), np.maximum(x[:, :3].max(1), -9))
     assert mod.time_evaluator(mod.entry_name, ctx=tvm.cpu())(tvm.nd.array(x), got).mean > 0
-    with pytest.raises(NotCarried, match=r"Can't use tvm\.te\.decl_tensor_intrin"):
-        tvm.decl_tensor_intrin()
+    with pytest.raises(NotCarried, match=r"Can't use tvm\.te\.hybrid"):
+        tvm.hybrid()
     with pytest.raises(NotCarried, match=r"Can't use tvm\.module\.load"):
         tvm.module.load("add.tar")
 

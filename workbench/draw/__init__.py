@@ -3,6 +3,7 @@
 from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
+from workbench.draw.fragments import fragments_scene
 from workbench.draw.machine import machine_scene
 from workbench.draw.memory import Times, memory_picture
 from workbench.draw.orders import orders_picture
@@ -35,6 +36,7 @@ __all__ = [
     "banks_scene",
     "covered_of",
     "figure",
+    "fragments_scene",
     "levels_of",
     "machine_scene",
     "memory_picture",

@@ -5,6 +5,7 @@ from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
+from workbench.insight.fragments import Fragments, calls_of_a_warp, calls_of_warps, fragments
 from workbench.insight.idle import idle_threads
 from workbench.insight.issued import Asked, Issued, issued
 from workbench.insight.launched import Part, Term
@@ -53,6 +54,7 @@ __all__ = [
     "Fault",
     "Flight",
     "Flow",
+    "Fragments",
     "Group",
     "Idle",
     "Issued",
@@ -97,11 +99,14 @@ __all__ = [
     "Why",
     "ahead",
     "axes",
+    "calls_of_a_warp",
+    "calls_of_warps",
     "chosen_values",
     "coalescing",
     "conflicts",
     "counted",
     "counts",
+    "fragments",
     "idle_threads",
     "issued",
     "loops_of",

@@ -52,6 +52,10 @@ class Touched:
         for dims, values in self.parts:
             regular = 1
             for dim, column in zip(dims, values, strict=True):
+                if not self.exact:  # the ends, or some of the values
+                    low, high = int(column.min()), int(column.max())
+                    spans[dim] = (low, high - low + 1, 1)
+                    continue
                 alone = len(dims) == 1  # then its values are distinct and in order
                 spans[dim], straight = _span(column if alone else np.unique(column))
                 exact = exact and straight

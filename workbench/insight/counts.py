@@ -31,6 +31,7 @@ from workbench.ir import (
     Node,
     children,
     dtypes,
+    free_vars,
     remembered,
     walk,
 )
@@ -155,10 +156,20 @@ def _cells(writes: list[Access]) -> int:
     digits.cut_for(access.indices[0] for access in writes)
     forms = [digits.form(access.indices[0]) for access in writes]
     alike = all((f.const, f.terms) == (forms[0].const, forms[0].terms) for f in forms)
-    plain = not any(a.guards or width(a) > 1 for a in writes) and not any(f.rest for f in forms)
+    plain = all(width(a) == 1 and _reaches_all(a) for a in writes) and not any(
+        f.rest for f in forms
+    )
     if alike and plain and never_meets(forms[0].terms):
         return prod(atom.size for atom in forms[0].terms if isinstance(atom, Digit))
     return union(touched_by(a, {}) for a in writes)[2]
+
+
+def _reaches_all(write: Access) -> bool:
+    """Whether no condition keeps a store from a cell that its index tells: as of a warp's call,
+    which one thread stands for, whatever the cell."""
+    inside = set(free_vars(write.indices[0]))
+    asked = {var for guard in write.guards for var in free_vars(guard)}
+    return not asked & inside and (not write.guards or executions(write) > 0)
 
 
 def barriers_passed(stmt: Node) -> int:

@@ -23,6 +23,19 @@ BITS = {
     "float64": 64,
 }
 
+_OF_32_BITS = {"float": "float32", "int": "int32", "uint": "uint32"}
+
+
+def named(dtype: str) -> str:
+    """The type of that name; as in TVM, of 32 bits where its name has no number.
+
+    Raises ValueError for what is no type of numbers.
+    """
+    name = _OF_32_BITS.get(dtype, dtype)
+    if name not in BITS:
+        raise ValueError(f"{dtype!r} is no type of numbers; these are: {', '.join(BITS)}")
+    return name
+
 
 def itemsize(dtype: str) -> int:
     """Bytes that one element of `dtype` takes in memory."""

@@ -26,7 +26,7 @@ from typing import (
 )
 
 from workbench.diag import Fail
-from workbench.ir.dtypes import BITS, all_ones, fits, is_float, is_int, join
+from workbench.ir.dtypes import BITS, all_ones, fits, is_float, is_int, join, named
 from workbench.ir.writer import writer
 
 C = TypeVar("C")
@@ -281,8 +281,8 @@ class Operand:
         return binary("^", self, all_ones(self.dtype) if is_int(self.dtype) else -1)
 
     def astype(self, dtype: str) -> Expr:
-        """The value converted to `dtype`."""
-        return cast(dtype, as_expr(self))
+        """The value converted to `dtype`. Raises ValueError for what is no type of numbers."""
+        return cast(named(dtype), as_expr(self))
 
     def __eq__(self, other: object) -> Any:
         """Whether the two have one value, where an expression is asked for; is it `other`, else.

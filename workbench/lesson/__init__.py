@@ -6,6 +6,7 @@ from workbench.lesson.checking import check_result
 from workbench.lesson.choosing import Choosing, four_kernels
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
+from workbench.lesson.fragments import Held, fragments
 from workbench.lesson.goals import traffic
 from workbench.lesson.machine import gpu
 from workbench.lesson.mending import Mending, mending
@@ -24,6 +25,7 @@ __all__ = [
     "Comparison",
     "Exercise",
     "Goal",
+    "Held",
     "Losses",
     "Mending",
     "Progress",
@@ -36,6 +38,7 @@ __all__ = [
     "compare",
     "exercise",
     "four_kernels",
+    "fragments",
     "gpu",
     "how_many_loads",
     "how_often_used",

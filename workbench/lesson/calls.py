@@ -8,7 +8,7 @@ from functools import cache
 from inspect import signature
 from typing import Any
 
-from workbench.lesson import convolutions, programs
+from workbench.lesson import convolutions, programs, tile_convolutions
 from workbench.lesson.content import Entry
 from workbench.lesson.machine import Launch
 from workbench.lesson.products import in_registers, in_shared, scheduled
@@ -31,11 +31,14 @@ BUILDERS: Mapping[str, Callable[..., Any]] = {
         convolutions.convolution,
         convolutions.one_output_each,
         convolutions.tiled_convolution,
+        tile_convolutions.tile_convolution,
+        tile_convolutions.on_tensor_cores,
     )
 } | {
     "launch": Launch,
     "in_registers": scheduled(in_registers),
     "in_shared": scheduled(in_shared),
+    "share_out": scheduled(tile_convolutions.share_out),
 }
 """What a file may call. Nothing else is run: a file is data."""
 

@@ -238,5 +238,5 @@ def variants(name: str) -> int:
 
 NAMES: Sequence[str] = (
     *("odd_vector", "wide_window", "few_loads", "small_tiles", "one_turn"),
-    *("own_operator", "one_ahead", "seventh"),
+    *("own_operator", "one_ahead", "seventh", "warp_tiles"),
 )

@@ -24,6 +24,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower import shared_memory
+from workbench.lower.warp_calls import TILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,22 @@ def reads_in_one_turn() -> Measure:
 
     why = "A bank serves one number at a time: while another waits for its turn, the warp waits."
     return Measure("1 turn for each of a warp's reads of shared memory", found, why)
+
+
+def on_tensor_cores() -> Measure:
+    """Every product of the program done by a call of a warp on tiles."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        built = kernels(func)
+        calls = insight.calls_of_warps(built, "tvm_mma_sync")
+        tensor, work = 2 * calls * TILE**3, counts(func).work
+        return tensor == work, f"{tensor / work:.0%} of {work:,} operations in {calls:,} calls"
+
+    why = (
+        "A Tensor Core multiplies whole tiles: a call of mma_sync does 4,096 products, for which "
+        "a warp would take 128 instructions."
+    )
+    return Measure("all products in calls of mma_sync", found, why)
 
 
 def at_most_shared(most: int) -> Measure:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from math import prod
 
-from workbench import target
+from workbench import insight, target
 from workbench.check.kernels import extent_of
 from workbench.diag import count_text
 from workbench.ir import For, PrimFunc, walk
@@ -79,6 +79,12 @@ def _questions_of_the_padding(func: PrimFunc, of: str) -> str:
     return times(prod(extents.values()))
 
 
+def _registers_of_the_sums(func: PrimFunc, of: str) -> str:
+    """How many registers of each thread hold the sums of its warp, in fragments."""
+    sums = [f for f in insight.fragments(kernels(func)) if f.scope == "wmma.accumulator"]
+    return count_text(sum(f.tiles * f.registers for f in sums), "register")
+
+
 def _least_milliseconds(func: PrimFunc, of: str) -> str:
     """The time for a convolution's operations at the peak of the GPU `of`: 3 x 3 taps of A."""
     peak = target.get(of).peak_flops
@@ -114,11 +120,13 @@ MEASURES: Mapping[str, Callable[[PrimFunc, str], str]] = {
     "shared bytes": lambda func, of: f"{shared_bytes(func):,} bytes",
     "sectors of a warp": lambda func, of: count_text(sectors_of(func, of), "sector"),
     "turns of a warp": lambda func, of: count_text(turns_of(func, of), "turn"),
+    "calls of a warp": lambda func, of: times(insight.calls_of_a_warp(kernels(func), of)),
+    "registers of the sums": _registers_of_the_sums,
     "questions of the padding": _questions_of_the_padding,
     "least milliseconds": _least_milliseconds,
     "fault": lambda func, of: fault(func),
 }
-"""Of a program; `of` is a cell, a buffer, or a GPU, or "" where nothing is named."""
+"""Of a program; `of` is a cell, a buffer, a call or a GPU, or "" where nothing is named."""
 
 OF_LAUNCHES: Mapping[str, Callable[[Launch, str], str]] = {
     "start of a block": lambda launch, of: start_of(int(of), launch.blocks, launch.machine),

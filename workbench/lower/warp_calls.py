@@ -9,6 +9,7 @@ are touched by calls alone, all threads of a warp come there, and the call is th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from workbench.arith import Bounds, equal, linear
 from workbench.diag import Refusal
@@ -52,10 +53,11 @@ def warp_call(loop: For) -> WarpCall:
     loops, store = _nest(loop)
     if isinstance(store, BufferStore):
         note = attrs_dict(loop.annotations)[WARP_CALL]
-        name, *orders = map(str, note) if isinstance(note, tuple) else (str(note),)
-        found = (lane_call if name in LANE_CALLS else _call)(name, tuple(orders), loops, store)
+        name, *told = note if isinstance(note, tuple) else (note,)
+        orders = tuple(one for one in told if isinstance(one, str))
+        found = (lane_call if name in LANE_CALLS else _call)(str(name), orders, loops, store)
         if found is not None:
-            return found
+            return replace(found, rows=next((n for n in told if isinstance(n, int)), None))
     raise Refusal(
         f"what `{loop.loop_var.name}` does is no call of a warp, of which it has a note",
         loop,
@@ -279,6 +281,14 @@ def _check_fragment(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) ->
 
 
 def _check_aligned(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) -> None:
+    if call.rows not in (None, tile.stride):
+        raise Refusal(
+            f"rows of a tile of {whole.name} are {tile.stride} cells apart, and "
+            f"{call.name} says {call.rows}",
+            whole,
+            hint=f"let the intrinsic say strides[0] of its buffer in place of {call.rows}",
+            detail="its tile is declared to lie one row after the other",
+        )
     size = dtypes.itemsize(tile.buffer.type)
     start, rows = {
         "ptx_ldmatrix": (ROW_ALIGNED, size),  # each thread gives a row of its own

@@ -28,7 +28,8 @@ class Tile:
 class WarpCall:
     """A call by TVM's name: what it writes, what it reads, how tiles lie, what it fills with.
 
-    `lane` is the number of a thread in its warp, where a tile is told in that.
+    `lane` is the number of a thread in its warp, where a tile is told in that; `rows` how far apart
+    rows of its tile in memory are said to be, where that is a number.
     """
 
     name: str
@@ -37,6 +38,7 @@ class WarpCall:
     sources: tuple[Tile, ...]
     value: Const | None = None
     lane: Var | None = None
+    rows: int | None = None
 
 
 def fragment_cells(tile: Tile) -> int:

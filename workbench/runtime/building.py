@@ -22,6 +22,7 @@ from workbench.ir import (
     Node,
     PrimFunc,
     SymbolicFunc,
+    is_warp_call,
     walk_statements,
 )
 from workbench.lower import (
@@ -145,7 +146,9 @@ def rebuild(built: Built, target: str | Target) -> Built:
     if gpu.is_cpu or built.target.is_cpu:
         return build(func, gpu)  # of which warnings come, that are another device's
     same_vectors = gpu.max_vector_bytes == built.target.max_vector_bytes
-    if not (same_vectors and check.exchanged_alike(built.lowered.func, gpu, built.target)):
+    exchanged_alike = check.exchanged_alike(built.lowered.func, gpu, built.target)
+    statements = (node for kernel in built.kernels for node in walk_statements(kernel.body))
+    if not (same_vectors and exchanged_alike) or any(map(is_warp_call, statements)):
         return build(func, gpu)  # lowering asks a target nothing else
     try:
         _passed(check.check_limits(built.lowered.func, gpu))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
 from workbench.ir import (
@@ -172,8 +173,9 @@ def refuse_opaque(r: Reader, tree: ast.Call) -> NoReturn:
 def read_dtype(r: Reader, tree: ast.expr) -> str:
     """The name of a scalar type."""
     value = read_plain(r, tree)
-    if isinstance(value, str) and value in dtypes.BITS:
-        return value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return dtypes.named(value)
     if isinstance(value, str) and re.fullmatch("u?int[124]", value):
         bits = int(value[-1])
         number, last = 32 // bits, 2**bits - 1

@@ -61,14 +61,25 @@ def read_warp_call(r: Reader, tree: ast.stmt) -> Stmt | None:
         stored: Stmt = BufferStore(fragment, cast(fragment.dtype, value), (i, j))
         return _nest((name,), [i, j], stored)
     memory = _tile(r, args[5])
-    rows = r.row_strides.get(memory.name)
-    told = (f"{memory.name}.strides[0]", *([r.text(rows)] if rows is not None else []))
-    if r.text(args[6]) not in told:
-        raise _unreadable(r, args[6], f"rows are as far apart as the first stride of {memory.name}")
+    rows = _rows(r, args[6], memory)
     order = read_word(r, args[7], "an order of memory")
     loads = name == "tvm_load_matrix_sync"
     to, source = (fragment, memory) if loads else (memory, fragment)
-    return _nest((name, order), [i, j], BufferStore(to, source[i, j], (i, j)))
+    return _nest((name, order, *rows), [i, j], BufferStore(to, source[i, j], (i, j)))
+
+
+def _rows(r: Reader, tree: ast.expr, memory: Buffer) -> tuple[int, ...]:
+    """How far apart a call says that rows of its tile are; () where it says its first stride.
+
+    A number is that of a tile whose rows follow each other, which has no name for its stride.
+    """
+    rows = r.row_strides.get(memory.name)
+    told = (f"{memory.name}.strides[0]", *([r.text(rows)] if rows is not None else []))
+    if r.text(tree) in told:
+        return ()
+    if rows is None and read_plain(r, tree) == memory.shape[1]:
+        return (_TILE[1],)
+    raise _unreadable(r, tree, f"rows are as far apart as the first stride of {memory.name}")
 
 
 def _product(r: Reader, call: ast.Call, args: Sequence[ast.expr]) -> Stmt:
@@ -81,7 +92,7 @@ def _product(r: Reader, call: ast.Call, args: Sequence[ast.expr]) -> Stmt:
     return _nest(("tvm_mma_sync",), [i, j, k], BufferStore(total, value, (i, j)))
 
 
-def _nest(call: tuple[str, ...], counted: list[Var], body: Stmt) -> Stmt:
+def _nest(call: tuple[str | int, ...], counted: list[Var], body: Stmt) -> Stmt:
     zero, size = const(0, "int32"), const(_TILE[0], "int32")
     for var in reversed(counted[1:]):
         body = For(var, zero, size, "serial", body)

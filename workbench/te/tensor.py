@@ -29,7 +29,7 @@ from workbench.ir import (
     size_expr,
     walk,
 )
-from workbench.ir.dtypes import BITS, is_int
+from workbench.ir.dtypes import is_int, named
 from workbench.ir.nodes import node
 from workbench.script.memory import shape_text
 from workbench.script.writer import identifier
@@ -320,9 +320,7 @@ def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder")
     >>> te.placeholder((8, 4), "float16", name="A")
     Tensor('A', (8, 4), 'float16')
     """
-    if dtype not in BITS:
-        raise ValueError(f"{dtype!r} is no type of numbers; these are: {', '.join(BITS)}")
-    return Tensor(PlaceholderOp(name, _shape(shape), (dtype,)))
+    return Tensor(PlaceholderOp(name, _shape(shape), (named(dtype),)))
 
 
 def compute(

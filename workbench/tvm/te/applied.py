@@ -53,6 +53,7 @@ class _Applied:
         self.stages, self.updates = declared.stages, declared.updates
         self.blocks: dict[Body, BlockHandle] = {}
         self.loops: dict[Stage, dict[Loop, LoopHandle]] = {}
+        self.starts: dict[Stage, BlockHandle] = {}  # of sums, what fills ahead of their loops
         self.buffers = dict(zip(args, schedule.func.params, strict=True))
         self._find_blocks(declared, args)
         for stage in self.stages:
@@ -71,6 +72,8 @@ class _Applied:
             self._arrange(stage)
         for stage in reversed(placed):
             self._start_sum(stage)
+        for stage in placed:
+            self._tensorize(stage)
         for stage in placed:
             self._unroll_small(stage)
 
@@ -281,7 +284,7 @@ class _Applied:
             sch.annotate(block, "double_buffer_scope", 0)
         elif call.verb == "set_store_predicate":
             self._check_stored_by(call, stage)
-        elif call.verb != "auto_unroll_max_step":  # which waits until all loops stand
+        elif call.verb not in ("tensorize", "auto_unroll_max_step"):  # once all loops stand
             sch.apply(call.verb, *on)
 
     def _factors(self, call: Call, loop: LoopHandle, bound: set[Loop]) -> list[int | None]:
@@ -326,10 +329,27 @@ class _Applied:
         """Start a sum ahead of its outermost reduce loop, unless threads share it out."""
         assert stage.body is not None
         shared = {c.loops[0] for c in stage.calls if c.verb == "bind"}
-        reduced = [loop for loop in stage.leaf_iter_vars if loop.kind == "reduce"]
+        tiles = {call.loops[0] for call in _tensorized(stage)}
+        around = [loop for loop in stage.leaf_iter_vars if loop.kind == "reduce" or loop in tiles]
+        reduced = [loop for loop in around if loop.kind == "reduce"]
         block = self.block(stage)
         if reduced and self._node(block).init is not None and not shared.intersection(reduced):
-            self.schedule.decompose_reduction(block, self.loops[stage][reduced[0]])
+            made = self.schedule.decompose_reduction(block, self.loops[stage][around[0]])
+            self.starts[stage] = made
+
+    # --- tiles -----------------------------------------------------------------------------------
+
+    def _tensorize(self, stage: Stage) -> None:
+        """Let intrinsics run the tiles of a stage, and of its start what is inside of them."""
+        for call in _tensorized(stage):
+            intrin, tile = call.data["intrin"], call.loops[0]
+            with _asked(call.text):
+                self.schedule.tensorize(self.loops[stage][tile], intrin.name)
+                if intrin.init and stage in self.starts:
+                    at = stage.leaf_iter_vars.index(tile)
+                    inside = [loop for loop in stage.leaf_iter_vars[at:] if loop.kind != "reduce"]
+                    loops = self.schedule.get_loops(self.starts[stage])
+                    self.schedule.tensorize(loops[len(loops) - len(inside)], intrin.init)
 
     def _unroll_small(self, stage: Stage) -> None:
         for call in stage.calls:
@@ -362,6 +382,12 @@ def _heeded(stage: Stage) -> list[Call]:
         if call.verb not in marks
         or (call.loops[0] in stage.leaf_iter_vars and threads.get(call.loops[0], call) is call)
     ]
+
+
+def _tensorized(stage: Stage) -> list[Call]:
+    """The calls that tensorize a loop: of several for one the last, as in TVM."""
+    last = {call.loops[0]: call for call in stage.calls if call.verb == "tensorize"}
+    return [call for loop, call in last.items() if loop in stage.leaf_iter_vars]
 
 
 def _bound(stage: Stage) -> set[Loop]:

@@ -16,6 +16,7 @@ from workbench.te import Axis, Operation, ScanOp, Tensor
 from workbench.te.tensor import operations
 from workbench.tvm.not_carried import LEFT_OUT, not_carried, unknown
 from workbench.tvm.te.axes import IterVar, Loop, Turn
+from workbench.tvm.te.tensor_intrin import TensorIntrin
 
 
 @dataclass(slots=True, eq=False)
@@ -159,6 +160,16 @@ class Stage:
     def parallel(self, var: Loop) -> None:
         """Let the turns of a loop run at once."""
         self._mark(f"{self}.parallel({_name(var)})", "parallel", var)
+
+    def tensorize(self, var: Loop, tensor_intrin: TensorIntrin) -> None:
+        """Let an intrinsic of `te.decl_tensor_intrin` run a loop and all inside it.
+
+        Of a sum that it adds to, what is inside it of the start is run by its init.
+        """
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise TypeError(f"tensorize takes a te.decl_tensor_intrin, not {tensor_intrin!r}")
+        text = f"{self}.tensorize({_name(var)}, {tensor_intrin.name})"
+        self._mark(text, "tensorize", var, {"intrin": tensor_intrin})
 
     def pragma(self, var: Loop, pragma_type: str, pragma_value: Any = None) -> None:
         """Note something for the code of a loop: "unroll", "auto_unroll_max_step".

@@ -56,8 +56,9 @@ from workbench.te import min as Min
 from workbench.te import select as Select
 from workbench.tvm.driver import build
 from workbench.tvm.not_carried import refusing
-from workbench.tvm.tir import schedule
+from workbench.tvm.tir import ir_builder, schedule
 from workbench.tvm.tir.buffers import decl_buffer
+from workbench.tvm.tir.calls import call_intrin
 
 __all__ = [
     "Buffer",
@@ -80,6 +81,7 @@ __all__ = [
     "atan2",
     "atanh",
     "build",
+    "call_intrin",
     "ceil",
     "const",
     "copysign",
@@ -98,6 +100,7 @@ __all__ = [
     "if_then_else",
     "indexdiv",
     "indexmod",
+    "ir_builder",
     "log",
     "log10",
     "log1p",
