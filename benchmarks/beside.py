@@ -20,7 +20,7 @@ from workbench.runtime.events import between_events, graph_sample, runs_per_samp
 
 TVM_TEXT = Path(__file__).parent / "tvm_text"
 ROUNDS = 60
-_PARAMETER = r"float\* __restrict__ (\w+?)(?:_ptr)?[,)]"
+_PARAMETER = r"(?:float|half)\* __restrict__ (\w+?)(?:_ptr)?[,)]"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.steps import Results
+from workbench.codegen.cuda_warps import CUDA_WARPS, REGISTERS
+from workbench.codegen.language import SHORT
 from workbench.runtime.events import between_events, graph_sample
 from workbench.runtime.nvml import Nvml
 
@@ -44,6 +46,25 @@ extern "C" __global__ void store_lines(volatile float* a, int lane, int turns, f
   for (int k = 0; k < turns; ++k) *mine = k;
 }
 extern "C" __global__ void nothing() {}
+MULTIPLY
+extern "C" __global__ void products(int turns, int chains, long long* took, float* out) {
+  unsigned a[8] = {}, b[8] = {};
+  CELL sums[4][8] = {};
+  __syncthreads();
+  long long start = clock64();
+  #pragma unroll 1
+  for (int k = 0; k < turns; ++k) {
+    multiply(sums[0], a, b);
+    if (chains > 1) {
+      multiply(sums[1], a, b);
+      multiply(sums[2], a, b);
+      multiply(sums[3], a, b);
+    }
+  }
+  __syncthreads();
+  if (!threadIdx.x) took[0] = clock64() - start;
+  for (int k = 0; k < 32; ++k) out[threadIdx.x] += sums[k / 8][k % 8];
+}
 """
 WORD, LINE = 4, 128  # bytes
 THREADS = 512
@@ -59,13 +80,23 @@ def measure() -> Results:
         rows: Results = {"clocks": card.clocks(), "waits": _waits(), "nothing": _nothing(stream)}
         rows["loads from L1"] = _turns(stream, "load_lines")
         rows["stores"] = _turns(stream, "store_lines")
+        rows["products of tiles"] = {short: _products(short) for short in SHORT.values()}
     return rows
 
 
 def _module(load: str) -> Any:
     import cupy
 
-    return cupy.RawModule(code=_TEXT.replace("LOAD", load), options=("-std=c++17",))
+    text = _TEXT.replace("LOAD", load)
+    return cupy.RawModule(code=_of_products(text, "f32"), options=("-std=c++17",))
+
+
+def _of_products(text: str, short: str) -> str:
+    """`text` with a product of two tiles of 16 x 16 and its sums, of this type."""
+    helper = CUDA_WARPS[f"wmma_mma_{short}_row"]
+    multiply = helper.format(function="__device__ ", name="multiply")
+    cell = REGISTERS["wmma.accumulator", {"f16": "float16", "f32": "float32"}[short]][0]
+    return text.replace("MULTIPLY", multiply).replace("CELL", cell)
 
 
 def _waits() -> dict[str, float]:
@@ -113,6 +144,27 @@ def _chase_shared() -> float:
         (1,), (1,), (_ring(cells, 1), np.int32(cells), np.int32(steps), took), shared_mem=4 * cells
     )
     return float(took[0].get()) / steps
+
+
+def _products(short: str) -> dict[str, float]:
+    """Clocks of a multiprocessor for a product of tiles, by warps, and one after another in each.
+
+    "1 chain" of products is one that waits for the one before; four may be under way.
+    """
+    import cupy
+
+    text = _of_products(_TEXT.replace("LOAD", "__ldca"), short)
+    module = cupy.RawModule(code=text, options=("-std=c++17",))
+    function, took, out = module.get_function("products"), cupy.zeros(1, "int64"), cupy.zeros(1024)
+    found, turns = {}, 1024
+    for chains in (1, 4):
+        for warps in (1, 4, 8, 16):
+            for _ in range(2):
+                args = (np.int32(turns), np.int32(chains), took, out.view("float32"))
+                function((1,), (32 * warps,), args)
+            clocks = float(took[0].get()) / (turns * chains * warps)
+            found[f"{warps} warps, {chains} chains"] = clocks
+    return found
 
 
 def _turns(stream: Any, name: str) -> dict[str, float]:

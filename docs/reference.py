@@ -16,7 +16,7 @@ PATH = Path(__file__).with_suffix(".md")
 
 SCENE = """import numpy as np
 import workbench as wb
-from workbench import T, emulate, lesson, script, te
+from workbench import T, emulate, lesson, script, te, tuning
 
 
 @T.prim_func
@@ -88,6 +88,9 @@ def public() -> dict[str, dict[str, Any]]:
             **{f"timing.{name}": _member(timing, name) for name in _members(timing)},
             "wb.runtime.DeviceReport": report,
             **{f"report.{name}": _member(report, name) for name in _members(report)},
+        },
+        "Tuning": {
+            f"tuning.{name}": getattr(wb.tuning, name) for name in ("require", "ready", "read")
         },
         "Emulator": {f"emulate.{name}": getattr(wb.emulate, name) for name in wb.emulate.__all__},
         "Compute expressions": {f"te.{name}": getattr(wb.te, name) for name in of_te},

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ import hypothesis  # the first of them: pytest compiles it in its own way
 
 from tests.support import tools
 from tests.support.cases import CASES
+from tests.support.together import Together
 
 # One thread a process, and none that spins while it waits: the test processes share two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -81,6 +83,16 @@ def chromium() -> str:
 def gxx() -> str:
     """The path of g++."""
     return tools.need("g++")
+
+
+@pytest.fixture(scope="module")
+def as_cpp(gxx: str) -> Iterator[Together]:
+    """Takes what a test expects of kernels as C++; the last of a file waits for all of them."""
+    together = Together()
+    yield together
+    faults = together.faults()
+    if faults:
+        pytest.fail("\n\n".join(["as C++, of tests that passed until here:", *faults]))
 
 
 @pytest.fixture(scope="session")

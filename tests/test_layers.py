@@ -35,14 +35,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "emulate": _LOWERED - {"access"},  # which it is to witness against
     "insight": _LOWERED | {"emulate"},
     "runtime": _RUN - {"insight"},
+    "tuning": _RUN | {"runtime"},
     "draw": _RUN,
     "widgets": _RUN | {"te", "runtime", "draw"},
     "lesson": _RUN | {"te", "runtime", "draw", "widgets"},
-    "tvm": _RUN | {"te", "runtime"},
+    "tvm": _RUN | {"te", "runtime", "tuning"},
 }
 # Loaded where they are used and nowhere else; NumPy only by the rooms that run something.
 LAZY = {"cupy", "matplotlib", "IPython", "pygments"}
-NUMPY_ROOMS = {"emulate", "insight", "runtime", "draw", "widgets", "lesson", "tvm", "te"}
+NUMPY_ROOMS = {"emulate", "insight", "runtime", "tuning", "draw", "widgets", "lesson", "tvm", "te"}
 WIDGET_ROOMS = {"widgets"}
 # A schedule draws itself; the verbs are discovered by the registry that they import. Nothing else
 # of ours is imported inside a function.

@@ -85,7 +85,7 @@ def test_a_function_of_numbers_makes_an_element(name: str):
 CALLED = {"as_error": "ScheduleError", "_unknown": "ScheduleError", "bad_file": "ScheduleError"}
 CALLED |= {"_refused": "ScheduleError", "_refusal": "Fail", "explain": "EmulationError"}
 CALLED |= {"_misuse": "EmulationError", "_explain_error": "EmulationError"}
-CALLED |= {"_tell_difference": "EmulationError"}
+CALLED |= {"_tell_difference": "EmulationError", "bad_record": "RecordError"}
 
 
 def raised_in(value: Any) -> set[str]:

@@ -26,6 +26,7 @@ _HOME = {
     "DeviceError": "runtime",
     "EmulationError": "emulate",
     "lab": "widgets",
+    "tune": "tuning",
 }
 _ROOMS = (
     "arith",
@@ -45,6 +46,7 @@ _ROOMS = (
     "script",
     "target",
     "te",
+    "tuning",
     "tvm",
     "verbs",
     "widgets",
@@ -70,6 +72,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench import script as script
     from workbench import target as target
     from workbench import te as te
+    from workbench import tuning as tuning
     from workbench import tvm as tvm
     from workbench import verbs as verbs
     from workbench import widgets as widgets
@@ -88,6 +91,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench.script import ParseError as ParseError
     from workbench.script import T as T
     from workbench.script import ir_module as ir_module
+    from workbench.tuning import tune as tune
     from workbench.widgets import lab as lab
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
@@ -58,6 +60,42 @@ def test_by_keyboard_it_opens_leads_to_a_statement_and_closes(plain: Plain, sche
     keys.press("Escape")
     expect(rows).to_be_hidden()
     expect(bar).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", some("dark", "light"))
+def test_a_step_asks_for_a_guess_by_keyboard_and_the_bar_grows_past_it(plain: Plain, scheme: str):
+    plain.dark(scheme == "dark")
+    lab = plain.open([wb.lab(Schedule(naive(Schedule(matmul(64)), 8).func))]).locator(".wb-lab")
+    bar, keys, mark = lab.locator(".wb-bar-of-time"), plain.page.keyboard, "[role=slider]"
+    bar.focus()
+    keys.press("Enter")
+    lab.get_by_label("guess first").focus()
+    keys.press("Space")
+    keys.press("Escape")
+    lab.locator('.wb-places [data-k="L8"]').click()
+    lab.get_by_role("button", name="unroll", exact=True).click()
+    lab.locator(".wb-form button").click()
+    expect(lab.locator(".wb-guess")).to_contain_text("Guess first")
+    expect(bar).to_have_count(0)
+    expect(lab.locator(".wb-cost-list")).to_be_visible()  # nothing more is drawn anew
+    axis = lab.locator(".wb-guess-axis")
+    wide = axis.evaluate("axis => axis.offsetWidth")
+    axis.click(position={"x": wide / 4, "y": 12})  # half of what it was before
+    expect(lab.locator(mark)).to_be_focused()
+    keys.press("ArrowUp")
+    keys.press("ArrowUp")
+    keys.press("ArrowLeft")
+    expect(lab.locator(mark)).to_have_attribute("aria-valuetext", re.compile("µs; before 1.06 µs"))
+    assert 0.95 < float(lab.get_by_label("your guess in µs").input_value()) < 1.15
+    shoot(plain.page, f"guess-{scheme}")
+    found = Axe().run(plain.page, context=".wb-costs", options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+    keys.press("Enter")
+    expect(lab.locator(".wb-guess-told")).to_contain_text("Close: within a factor of 1.25")
+    expect(bar).to_contain_text("your guess")
+    assert "wb-grows" in (bar.get_attribute("class") or "")
+    found = Axe().run(plain.page, context=".wb-costs", options=AXE)
+    assert found.violations_count == 0, found.generate_report()
 
 
 def test_a_fault_opens_the_form_of_the_verb_that_would_help(plain: Plain):

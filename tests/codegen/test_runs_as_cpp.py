@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cpp import CppFailure, compile_cpp, run_cpp
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
+from tests.support.together import Together
 from tests.support.virtual_threads import convolution, convolved, strided_matmul, tutorial_steps
 from workbench import target
 from workbench.ir import Barrier, PrimFunc, SeqStmt, rewrite
@@ -326,3 +327,22 @@ def test_an_index_behind_a_shared_array_shows():
     changed = replace(changed, views=views)
     with pytest.raises(CppFailure, match="index 129 out of bounds for type 'float \\[129\\]'"):
         run_cpp(replace(lowered, kernels=(changed,)), [np.zeros(1027, "f4"), np.zeros(1024, "f4")])
+
+
+def test_programs_of_several_tests_say_whose_goes_wrong(monkeypatch: pytest.MonkeyPatch):
+    right = lower(window_steps()["cooperative"], CUDA)
+    a, other = np.arange(1027.0, dtype="f4"), np.zeros(1024, "f4")
+    window = a[:-3] + a[1:-2] + a[2:-1]
+    together = Together()
+    for name, lowered, wanted in [
+        ("right", right, window),
+        ("other values", right, other),
+        ("no barrier", without_barriers(right), window),
+    ]:
+        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{name} (call)")
+        together.expect(lowered, [a, other], [a, wanted])
+    values, barrier = together.faults()
+    assert values.startswith("other values\n") and "Mismatched elements: 1024 / 1024" in values
+    assert barrier.startswith("no barrier\nB depends on the order of threads")
+    together.expected[1:] = []
+    assert not together.faults()

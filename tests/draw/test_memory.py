@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import TypeGuard
 
@@ -231,6 +232,66 @@ def test_the_step_before_is_hatched_on_the_same_lane():
     assert {round(ghost.width) for ghost in ghosts} == {round(thickness(4 << 30))}
     assert scene.words.count("(4 GiB)") == 3
     assert not rects(drawn(now, now)[0], "ghost"), "nothing changed"
+
+
+TIMES = draw.Times({("A", True): 40.0, ("A_shared", True): 10.0, ("C", False): 0.1}, None, 40.0)
+
+
+def test_by_time_bands_are_as_wide_as_what_carries_them_is_busy():
+    """40 µs are as wide as a band gets, 30 px; a quarter is 7.5, and next to nothing a hair."""
+    memory = insight.memory(shared())
+    scenes = [
+        draw.memory_picture(memory, None, replace(TIMES, before=then)).strips[0]
+        for then in (None, {("A", True): 20.0, ("A_shared", True): 10.5})
+    ]
+    for scene in scenes:
+        wide = {band.of.buffer: band.width for band in rects(scene, "read", "write")}
+        assert wide == {
+            "A": 30,
+            "A_shared": 7.5,
+            "B": 1.5,
+            "B_shared": 1.5,
+            "C": 1.5,
+            "C_local": 1.5,
+        }
+        assert {"40 µs", "10 µs", "0.1 µs", "↓ 64 MiB"} <= set(scene.words)
+        nothing_crosses(scene)
+    ghosts = [{g.of.buffer: g.width for g in rects(scene, "ghost")} for scene in scenes]
+    assert ghosts == [{}, {"A": 15}], "half a pixel is none"
+
+
+def test_loads_of_a_buffer_on_two_ways_share_its_time_by_their_bytes():
+    """A is copied to S, and used itself twice: 32 of 96 bytes are a third of 12 µs."""
+    memory = insight.memory(parsed("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    S = T.alloc_buffer((8,), "float32", scope="shared")
+    for i in range(8):
+        with T.block("S"):
+            vi = T.axis.spatial(8, i)
+            S[vi] = A[vi]
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + S[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi] + S[vi]
+"""))  # fmt: skip
+    times = draw.Times({("A", True): 12.0}, None, 12.0)
+    words = [w for scene in draw.memory_picture(memory, None, times).strips for w in scene.words]
+    assert sorted(w for w in words if w.endswith(" µs")) == ["4 µs", "8 µs"]
+
+
+@pytest.mark.parametrize("make", MEMORIES)
+def test_by_time_no_line_crosses_a_box_either(make):
+    memory = make()
+    ways = [(use.buffer, way) for level in memory.levels[:2] for use in level.buffers
+            for way in (True, False)]  # fmt: skip
+    now = {way: 7.0 * k for k, way in enumerate(ways)}
+    for scene in draw.memory_picture(memory, memory, draw.Times(now, now, 40.0)).strips:
+        nothing_crosses(scene)
 
 
 def test_what_is_updated_in_place_is_loaded_and_stored():

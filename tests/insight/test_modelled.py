@@ -16,7 +16,10 @@ from workbench.insight.chain import BARRIER, chain
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, demands
 from workbench.insight.from_l2 import from_l2
-from workbench.ir import WARP_CALL, For, Kernel, walk_statements
+from workbench.insight.made import made
+from workbench.ir import WARP_CALL, For, Kernel, PrimFunc, walk_statements
+from workbench.lesson.products import in_shared
+from workbench.lower import lower
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
@@ -91,6 +94,28 @@ def test_terms_are_what_is_asked_over_the_rates():
     # an instruction to load, the wait, an instruction to multiply and one to store
     assert term(found, "latency").us == pytest.approx((286 + 3) * clock)
     assert found.kind == "modelled"
+
+
+def test_data_move_in_the_time_of_what_carries_them_longest():
+    """133 blocks load a line each: by two turns of L1 where two blocks are, or from L2, in all."""
+    clock, l2 = 1e6 / H200.clock_hz, 1e6 / H200.l2_bandwidth
+    near = insight.modelled([copy(133, 32, 1)], H200).moved()
+    assert near["A", True] == pytest.approx(max(2 * clock, 133 * 128 * l2))
+    assert near["B", False] == pytest.approx(max(2 * clock, 133 * 128 * l2))
+    far = insight.modelled([copy(1, 32, 32)], H200).moved()  # 32 lines
+    assert far["A", True] == pytest.approx(32 * clock) and set(far) == set(near)
+    apart = replace(H200, l2_bytes=1)  # nothing stays there
+    device = insight.modelled([copy(133, 32, 1)], apart).moved()
+    assert device["A", True] == pytest.approx(133 * 128 / H200.bandwidth * 1e6)
+
+
+def test_what_moves_takes_no_longer_than_its_resource():
+    for _, steps, tiles in SCHEDULES:
+        kernels = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
+        for one in insight.modelled(kernels, H200).terms:
+            for writes in (True, False):
+                mine = sum(share.us for share in one.shares if share.writes == writes)
+                assert mine <= one.us * (1 + 1e-9), (one.resource, writes)
 
 
 def test_the_parts_of_a_term_are_all_of_it_and_the_bottleneck_is_the_longest():
@@ -257,11 +282,69 @@ def main(A: T.Buffer((32,), "float32"), B: T.Buffer((1056, 32), "float32")):
                 B[vb, vi] = A[vi] + T.float32(1)
 """)
     asked = demands(kernel)
-    brought = [
-        sum(d.amount for d in from_l2(kernel, asked, room, 132) if is_load_from_l2(d))
-        for room in (1, 4, 8)
-    ]
-    assert brought == [1056 * 128, 264 * 128, 132 * 128]
+
+    def brought(room: int, l1_bytes: int) -> float:
+        found = from_l2(kernel, asked, room, 132, l1_bytes)
+        return sum(d.amount for d in found if is_load_from_l2(d)) / 128
+
+    assert [brought(room, 2**17) for room in (1, 4, 8)] == [1056, 264, 132]
+    # without room in L1, of what they share each brings a quarter for itself; with half, an eighth
+    assert [brought(room, 0) for room in (1, 4, 8)] == [1056, 264 + 792 / 4, 132 + 924 / 4]
+    assert brought(4, 64) == 264 + 792 / 8
+
+
+OWN = """
+@T.prim_func
+def main(A: T.Buffer(({cells},), "float32"), B: T.Buffer((32,), "float32")):
+    own = T.alloc_buffer(({cells},), scope="local")
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for k in range({cells}):
+            own[k] = A[k]
+        B[i] = T.float32(0)
+        for k in range({cells}):
+            B[i] = B[i] + own[{cell}]
+"""
+
+
+@pytest.mark.parametrize(
+    "cells, cell, stores, loads",
+    [
+        (8, "k", (0, 0), (0, 0)),  # written out: eight registers
+        # each lane another cell: 16 bytes a store, 512 in four lines; a line for each lane's load
+        (128, "(k + i) % 128", (32, 32 * 16), (128, 128 * 32)),
+        # 256 numbers and 24 others in 255 registers: 25 cells have none, and go one by one
+        (256, "k", (25, 25 * 4), (25, 25 * 4)),
+    ],
+)
+def test_what_a_thread_has_no_register_for_is_in_local_memory(
+    cells: int, cell: str, stores: tuple[int, int], loads: tuple[int, int]
+):
+    """Requests and sectors of one warp."""
+    func = wb.script.parse(OWN.format(cells=cells, cell=cell))
+    assert isinstance(func, PrimFunc)
+    kept = keep_values(lower(func, H200).kernels[0])
+    own = [one for one in made(kept) if one.access.buffer.scope == "local"]
+    for writes, by_hand in ((True, stores), (False, loads)):
+        mine = [one for one in own if one.access.writes == writes]
+        found = sum(o.requests for o in mine), sum(o.taken for o in mine)
+        assert found == pytest.approx(by_hand)
+    # 32 threads' arrays, of which L1 has room for a half: the rest goes to L2 and back
+    asked = from_l2(kept, demands(kept), 1, 132, 16 * cells * 4)
+    far = sum(d.amount for d in asked if d.resource == "L2" and d.access.buffer.scope == "local")
+    assert far == pytest.approx((stores[1] + loads[1]) * 32 / 2)
+
+
+def test_what_is_too_much_for_registers_is_stored_and_loaded_once_a_turn():
+    """nvcc 13.0 for sm_90 has 53 loads and 59 stores of local memory in a turn of its sum."""
+    sch = wb.Schedule(matmul(1024))
+    in_shared(sch, (16, 16), (8, 8), 4)
+    assert isinstance(sch.func, PrimFunc)
+    (kernel,) = lower(sch.func, H200).kernels
+    warps_and_turns = 8 * 8 * 2 * 1024
+    local = [one for one in made(keep_values(kernel)) if one.access.buffer.scope == "local"]
+    for writes, counted in ((False, 53), (True, 59)):
+        requests = sum(one.requests for one in local if one.access.writes == writes)
+        assert requests / warps_and_turns == pytest.approx(counted, rel=0.1)
 
 
 def is_load_from_l2(demand: Demand) -> bool:

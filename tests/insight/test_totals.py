@@ -84,41 +84,44 @@ def test_ranges_hold_what_an_h200_counts_of_a_lesson(monkeypatch: pytest.MonkeyP
 
 SUMS = [
     # 4 lanes, the same cell in each of 8 turns: read once. C: its sum may stay in a register
-    (4, "i", (16, 1, 9), (8, 1, 8)),
+    (4, "i", (16, 1, 2, 9), (8, 1, 1, 8)),
     # 16 lanes, 64 bytes, another 64 in each turn: 8 turns of 2 sectors of A
-    (16, "k * 16 + i", (32, 16, 32), (16, 2, 16)),
+    (16, "k * 16 + i", (32, 16, 18, 32), (16, 2, 2, 16)),
     # 32 lanes, all the same 8 numbers, one a turn: each is asked for
-    (32, "k", (40, 8, 40), (32, 4, 32)),
+    (32, "k", (40, 8, 12, 40), (32, 4, 4, 32)),
 ]
 
 
 @pytest.mark.usefixtures("nothing_recorded")
 @pytest.mark.parametrize("threads, cell, read, written", SUMS)
 def test_sums_in_global_memory(threads: int, cell: str, read: Any, written: Any):
-    """Sectors as written, of which 8 turns of C; then at least and at most as compiled."""
+    """Sectors as written, of which 8 turns of C; then as compiled: from, most likely, to.
+
+    Most likely its 8 turns are written out, so that C is loaded ahead of them and stored behind.
+    """
     kernels = [kernel(SUM, threads=threads, cell=cell)]
     found = total(kernels, "global", "read", "sectors")
-    assert (found.written, found.low, found.high) == read
+    assert (found.written, found.low, found.likely, found.high) == read
     found = total(kernels, "global", "write", "sectors")
-    assert (found.written, found.low, found.high) == written
+    assert (found.written, found.low, found.likely, found.high) == written
 
 
 COPIES = [
     # 4 lanes: 2 x 8 turns, words 4 apart from turn to turn, and others may write them meanwhile
-    (4, "k * 4 + 3 - i", (16, 16, 16)),
+    (4, "k * 4 + 3 - i", (16, 16, 16, 16)),
     # 8 lanes, their own 8 words side by side: words 0 8 16 … are of 4 banks, two of each; vectors
-    (8, "i * 8 + k", (32, 8, 32)),
+    (8, "i * 8 + k", (32, 8, 8, 32)),
     # 16 lanes ask for one word that does not change from turn to turn: once in each of n
-    (16, "i // 16", (16, 2, 2)),
+    (16, "i // 16", (16, 2, 2, 2)),
 ]
 
 
 @pytest.mark.usefixtures("nothing_recorded")
 @pytest.mark.parametrize("threads, cell, counted", COPIES)
 def test_reads_of_shared_memory(threads: int, cell: str, counted: Any):
-    """Wavefronts as written; then at least and at most as compiled."""
+    """Wavefronts as written; then as compiled: from, most likely, to."""
     found = total([kernel(STAGED, threads=threads, cell=cell)], "shared", "read", "wavefronts")
-    assert (found.written, found.low, found.high) == counted
+    assert (found.written, found.low, found.likely, found.high) == counted
 
 
 def tutorial(steps_of: Any, depth: int) -> list[Kernel]:
@@ -135,7 +138,10 @@ def test_ranges_hold_what_an_h200_counts():
     shared = total(tutorial(blocking_with_shared, 8), "shared", "read", "wavefronts")
     assert shared.low <= 25_193_626 <= 1.002 * shared.high
     requests = total(tutorial(blocking_with_shared, 8), "shared", "read", "requests")
-    assert requests.low <= 5_242_880 <= requests.high == 8_388_608
+    assert requests.low <= requests.likely == 5_242_880 <= requests.high == 8_388_608
+    assert requests.words == (
+        "as written 67.1 M; a compiler issues 2.1 M to 8.39 M, most likely 5.24 M"
+    )
 
 
 RECORDED = """

@@ -65,6 +65,56 @@ def wmma(
             ),
             A.strides[0], "row_major")
 """
+
+
+def by_threads(params: str, *calls: str) -> str:
+    """A function as TVM prints those whose threads call."""
+    lines = "".join(f"            T.{call}\n" for call in calls)
+    loop = '        for tx in T.thread_binding(32, thread="threadIdx.x"):\n'
+    return f'@T.prim_func\ndef f({params}):\n    with T.block("root"):\n{loop}{lines}'
+
+
+def held(name: str, dtype: str = "float16") -> str:
+    return f'{name}: T.Buffer((32, 8), "{dtype}", scope="warp", offset_factor=16)'
+
+
+ROWS = (
+    'shared: T.Buffer((16, 16), "float16", strides=("s0", "s1"), scope="shared", offset_factor=16)'
+)
+POINTER = 'T.tvm_access_ptr(T.type_annotation("float16"), shared.data, shared.elem_offset, 256, 1)'
+
+
+def ldmatrix(turned: bool, place: str) -> str:
+    given = f'T.bool({turned}), 4, ".b16", warp.data, warp.elem_offset + 8 * tx, {POINTER}, {place}'
+    return by_threads(f"{held('warp')}, {ROWS}", f"ptx_legacy.ldmatrix({given})")
+
+
+def product(half: int) -> str:
+    of_b, of_c = (f" + {half}", f" + {half}") if half else ("", "")
+    types = '"m16n8k16", "row", "col", "fp16", "fp16", "fp32"'
+    places = f"A.data, A.elem_offset + tx * 8, B.data, B.elem_offset + tx * 8{of_b}, "
+    return f"ptx_legacy.mma({types}, {places}C.data, C.elem_offset + tx * 8{of_c}, T.bool(False))"
+
+
+STRIDE = "shared.strides[0]"
+LOWER = f"{STRIDE} * 8 * (tx // 16) + {STRIDE} * (tx % 8) + 8 * (tx % 16 // 8)"
+UPPER = f"{STRIDE} * (tx % 16) + 8 * (tx // 16)"
+STORED = 'C: T.Buffer((16, 16), "float32", strides=("s0", "s1"), offset_factor=16)'
+MMA = by_threads(f"{held('A')}, {held('B')}, {held('C', 'float32')}", product(0), product(4))
+SAME_BY_THREADS = {
+    "mma_ldmatrix_f16_a": ldmatrix(False, UPPER),
+    "mma_ldmatrix_f16_a_trans": ldmatrix(True, LOWER),
+    "mma_ldmatrix_f16_b": ldmatrix(True, UPPER),
+    "mma_ldmatrix_f16_b_trans": ldmatrix(False, LOWER),
+    "mma_f16f16f32": MMA,
+    "mma_fill_16x16_f32": by_threads(
+        held("C", "float32"), "cuda.mma_fill_legacy(8, C.data, C.elem_offset)"
+    ),
+    "mma_store_16x16_f32_global_": by_threads(
+        f"{held('C_warp', 'float32')}, {STORED}",
+        "cuda.mma_store_legacy(16, 16, C.access_ptr('w'), C_warp.data, C_warp.elem_offset, s0)",
+    ),
+}
 SAME = {
     "wmma_load_16x16x16_f16_b_shared": PRINTED,
     "wmma_load_16x16x16_f16_b_trans_shared": LOAD,
@@ -87,6 +137,12 @@ def test_a_call_is_the_loops_of_ours(name: str, monkeypatch: pytest.MonkeyPatch)
     assert script.show(made.impl).splitlines()[3:] == script.show(ours.impl).splitlines()[3:]
 
 
+@pytest.mark.parametrize("name", SAME_BY_THREADS)
+def test_what_threads_call_for_is_the_loops_of_ours(name: str):
+    theirs, ours = parsed(SAME_BY_THREADS[name]), wb.TensorIntrin.get(name).impl
+    assert script.show(theirs).splitlines()[3:] == script.show(ours).splitlines()[3:]
+
+
 @pytest.mark.parametrize("trans", ["", "_trans"])
 def test_a_product_has_the_order_of_its_description(trans: str):
     ours = wb.TensorIntrin.get(f"wmma_sync_16x16x16_f16f16f32{trans}")
@@ -102,6 +158,13 @@ def test_a_product_has_the_order_of_its_description(trans: str):
         (LOAD.replace("A.access_ptr", "A.elements"), 'a tile is C.data or A.access_ptr("r"), of'),
         (FILL.replace(', dtype="handle"', ", 1"), "it takes 6 arguments"),
         (SYNC.replace("C.data", "A.data", 1), "it adds to what is in the fragment that it writes"),
+        (ldmatrix(False, f"{STRIDE} * (tx % 8)"), "its threads give the rows of no tile of A or B"),
+        (
+            MMA.replace("tx * 8 + 4, C", "tx * 8 + 2, C"),
+            "of B a thread has 8 cells, by halves",
+        ),
+        (MMA.replace("m16n8k16", "m16n8k8"), 'of float16 it is "m16n8k16", "row", "col"'),
+        (by_threads(held("C"), product(0)), "two products make one of 16 x 16"),
     ],
 )
 def test_other_calls_are_refused(text: str, hint: str):

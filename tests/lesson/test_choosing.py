@@ -51,3 +51,13 @@ def test_what_names_no_kernel_is_told(four: lesson.Choosing, given: object, foun
 def test_a_kernel_that_there_is_not_is_refused(four: lesson.Choosing):
     with pytest.raises(Fail, match="Can't find the kernel"):
         four.kernel("fifth")
+
+
+def test_what_is_wrong_with_one_is_shown_as_in_the_exercise_and_the_right_one_is_whole(
+    four: lesson.Choosing,
+):
+    third, fourth = four.repair("third"), four.repair("fourth")
+    assert third.put == "T.barrier()" and third.seen["picture"] and len(third.seen["lit"]) == 2
+    assert fourth.gaps == [] and fourth.seen["said"].startswith("Can't read A[1026]: A has cells")
+    with pytest.raises(Fail, match="Can't mend second: nothing is wrong with it"):
+        four.repair("second")

@@ -83,7 +83,7 @@ def test_every_lesson_has_a_file_of_which_all_is_read():
             '"loads"',
             '"load"',
             ", predictions.one: asks is 'load'",
-            "there are: who, count, loads, uses",
+            "there are: who, count, loads, uses, guess",
         ),
         ("{ 1 = ", "{ one = ", ", predictions.one: a key of why is no number", "such as: 3 = …"),
         (

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.lesson import Mending, record
-from workbench.lesson.mending import NAMES
+from workbench.lesson.mending import NAMES, variants
 from workbench.lesson.review import is_score_of
+from workbench.widgets.small.repair import RepairView
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -42,6 +44,18 @@ def test_one_answer_mends_one_kernel_only(broken: Mending):
             assert not told(broken, other, mend)[0], (other, mend)
 
 
+@pytest.mark.tool
+@pytest.mark.parametrize("variant", range(2, variants("three_kernels") + 1))
+def test_a_variant_is_mended_by_its_own_answers_and_not_by_those_of_the_first(variant: int):
+    """They are other kernels, or in another order: what was right before is not any more."""
+    broken, first = (lesson.mending("three_kernels", n) for n in (variant, 1))
+    assert broken.check(broken.solution) and broken.key == f"three_kernels {variant}"
+    assert float(broken.check(first.solution)) == 0
+    score = {"points": 1, "of": broken.points}
+    assert is_score_of(broken.lesson, broken.key, score)
+    assert not is_score_of(broken.lesson, f"three_kernels {variant + 9}", score)
+
+
 @pytest.mark.parametrize(
     ("name", "mend", "found"),
     [
@@ -70,7 +84,12 @@ def test_a_list_is_as_good_as_a_tuple_and_other_answers_are_told(broken: Mending
     assert told(broken, name, list(mend))[0]
     assert 'There is no kernel "x".' in str(broken.check({"x": mend}))
     assert "Give a dictionary of mends, not int." in str(broken.check(3))
-    for ask in (lambda: broken.kernel("x"), lambda: lesson.mending("x"), lambda: broken.hint(4)):
+    for ask in (
+        lambda: broken.kernel("x"),
+        lambda: lesson.mending("x"),
+        lambda: lesson.mending("three_kernels", 9),
+        lambda: broken.hint(4),
+    ):
         with pytest.raises(Fail, match="Can't"):
             ask()
 
@@ -95,33 +114,44 @@ def test_carets_stay_below_what_they_mark(broken: Mending):
     assert "white-space: pre;" in found._repr_html_() and escape(found) in found._repr_html_()
 
 
+def put(view: RepairView, line: object) -> dict[str, Any]:
+    view._on_message(None, {"do": "put", "line": line}, [])
+    return view.seen
+
+
 @pytest.mark.tool
 def test_a_barrier_is_put_into_a_gap_and_the_race_runs_again():
     view = lesson.mending("three_kernels").repair("first")
     race = "Race on A_shared[0]: two threads of a block meet there, one writes and one reads, "
     assert view.heading == "first: broken on purpose, a barrier is missing"
-    assert view.seen["said"].startswith(race) and not view.seen["right"]
+    assert view.put == "T.barrier()"
+    assert view.seen["said"].startswith(race) and not view.seen["ok"]
     assert view.seen["lit"] == [19, 30] and "A_shared[" in view.lines[18]
-    assert [steps[2] for steps in view.seen["timelines"]] == [
-        "thread 1 reads 7",
-        "thread 1 reads nothing that was written",
-    ]
+    told = view.seen["picture"]["full"]
+    assert "thread 1 reads (line 30); thread 1 reads 7." in told
+    assert told.endswith("thread 1 reads nothing that was written.") and told in repr(view)
 
-    def put(line: object) -> dict:
-        view._on_message(None, {"do": "put", "line": line}, [])
-        return view.seen
-
-    behind = put(31)  # the work; those lines are lit as before
+    behind = put(view, 31)  # the work; those lines are lit as before
     assert behind["said"].startswith(race) and behind["lit"] == [19, 30] and view.choice == 31
-    assert put(27) == {
-        "said": "Right, with 8 waits a block.",
-        "right": True,
-        "lit": [],
-        "timelines": (),
-    }
-    assert put(28)["said"] == "Right, with 57 waits a block: 8 would do."
-    assert put(2)["said"] == "Can't put a barrier ahead of line 2." and view.choice == 28
-    assert put("x")["right"] and view.choice == 28  # what no page of ours sends
+    early = put(view, 9)  # what was run has them a line later
+    assert early["lit"] == [19, 30] and "(line 30)" in early["picture"]["full"]
+    right = put(view, 27)
+    assert right["said"] == "Right, with 8 waits a block." and right["ok"]
+    assert (right["lit"], right["picture"]) == ([], None)
+    assert put(view, 28)["said"] == "Right, with 57 waits a block: 8 would do."
+    assert put(view, 2)["said"] == "Can't put anything ahead of line 2." and view.choice == 28
+    assert put(view, "x")["ok"] and view.choice == 28  # what no page of ours sends
+
+
+def test_a_wait_goes_into_a_gap_and_a_second_copy_into_none():
+    broken = lesson.mending("three_kernels")
+    third, second = broken.repair("third"), broken.repair("second")
+    assert third.put == "T.ptx_wait_group(0)" and third.seen["picture"] is None
+    assert third.seen["said"].startswith("Can't read A_shared[0]: a copy into it is under way")
+    assert third.seen["detail"] and third.seen["lit"]
+    assert put(third, 18)["said"] == "Right, with 16 waits a block."
+    assert second.put == "" and second.gaps == [] and second.seen["picture"]
+    assert put(second, 18)["said"] == "Can't put anything ahead of line 18."
 
 
 def test_the_orders_of_a_race_are_told_and_of_a_copy_that_is_under_way_are_not():

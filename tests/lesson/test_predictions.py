@@ -9,10 +9,10 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import ahead_small, blocking, matmul
+from tests.widgets.open_questions import CHOSEN
 from tests.widgets.programs import ADD, WINDOW, bind_both, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
-from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question
 from workbench.widgets.page.question import NOT_SURE
@@ -236,7 +236,7 @@ def test_the_lessons_questions_have_names():
     assert str(refused.value).splitlines()[0] == "Can't find the question 'window'."
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_not_sure_is_an_answer_to_every_question(name: str):
     choices = lesson.question(name).choices
     assert choices[-1] == NOT_SURE and 4 <= len(set(choices)) == len(choices) <= 6

@@ -20,6 +20,7 @@ from tests.support.cases import CASES
 from tests.support.cpp import compile_cpp
 from tests.support.gpu_programs import parsed
 from tests.support.random_pipelines import random_async_pipeline
+from tests.support.together import Together
 from workbench import codegen, emulate, script, target
 from workbench.access.async_copies import with_groups
 from workbench.access.pipelines import Need, Needs, Pipeline
@@ -174,15 +175,17 @@ def test_the_count_of_one_group_a_turn(produced: int, used: int, turns: int):
 @pytest.mark.parametrize(
     "stages, order", [([0, 1], None), ([0, 3], None), ([0, 3], [1, 0]), ([0, 2], [1, 0])]
 )
-def test_any_number_of_turns(stages: list[int], order: list[int] | None, turns: int, gxx: str):
+def test_any_number_of_turns(
+    stages: list[int], order: list[int] | None, turns: int, as_cpp: Together
+):
     func = rows(stages, order, turns)
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
 
 
 @pytest.mark.parametrize("low, high", [(0, "j"), ("j", 5), ("j", "j + 2")])
-def test_how_many_turns_varies(low: int | str, high: int | str, gxx: str):
+def test_how_many_turns_varies(low: int | str, high: int | str, as_cpp: Together):
     func = reversed_rows(noted([0, 2], **{ASYNC: [0]}), low, high, around="for j in range(5):")
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,7 @@ def test_one_copy_less_needs_a_second_barrier():
     assert sum(isinstance(n, Barrier) for n in stmts_of(body(kernel.body))) == 2
 
 
-def test_what_each_thread_copies_for_itself_needs_no_barrier(gxx: str):
+def test_what_each_thread_copies_for_itself_needs_no_barrier(as_cpp: Together):
     text = """
 @T.prim_func
 def main(A: T.Buffer((12, 32), "float32"), B: T.Buffer((12, 32), "float32")):
@@ -218,7 +221,7 @@ def main(A: T.Buffer((12, 32), "float32"), B: T.Buffer((12, 32), "float32")):
     func = parsed(text.replace("NOTES", noted([0, 2], **{ASYNC: [0]})))
     made = lowered(func)
     assert not any(isinstance(n, Barrier) for n in walk(made.kernels[0].body))
-    check_results(func, made)
+    check_results(func, made, as_cpp)
 
 
 GROUPS = [
@@ -233,7 +236,7 @@ GROUPS = [
 @pytest.mark.parametrize("stages, order, groups", GROUPS)
 @pytest.mark.parametrize("size, depth", [(64, 8), (25, 4), (64, 32)])
 def test_a_matmul_copies_both_tiles(
-    stages: list[int], order: list[int], groups: int, size: int, depth: int, gxx: str
+    stages: list[int], order: list[int], groups: int, size: int, depth: int, as_cpp: Together
 ):
     sch = tiled(depth, size=size)
     sch.pipeline("k_0", stages=stages, order=order, async_stages=sorted({*stages[:2]}))
@@ -242,7 +245,7 @@ def test_a_matmul_copies_both_tiles(
         loops = [n.body for n in walk(made.kernels[0].body) if isinstance(n, For)]
         turns = [[type(n) for n in stmts_of(one)] for one in loops]
         assert [turn.count(CommitGroup) for turn in turns if WaitGroup in turn] == [groups]
-    check_results(sch.func, made)
+    check_results(sch.func, made, as_cpp)
 
 
 PLAIN = "A[k, t * VECTOR + v]"
@@ -282,24 +285,24 @@ def fetch(vector: int, dtype: str = "float32", value: str = PLAIN) -> PrimFunc:
         (8, "float32", "cp_async_16("),
     ],
 )
-def test_a_thread_copies_4_8_or_16_bytes(vector: int, dtype: str, call: str, gxx: str):
+def test_a_thread_copies_4_8_or_16_bytes(vector: int, dtype: str, call: str, as_cpp: Together):
     func = fetch(vector, dtype)
     made = lowered(func)
     assert call in wb.build(func, target=H100).source
-    check_results(func, made)
+    check_results(func, made, as_cpp)
 
 
 @pytest.mark.parametrize("vector, call", [(1, "cp_async_4_or_0("), (4, "cp_async_16_or_0(")])
 @pytest.mark.parametrize("condition", ["1 <= k and k < 5", "t < 7", "t * VECTOR + v < 8 * k"])
-def test_zeros_are_copied_too(vector: int, call: str, condition: str, gxx: str):
+def test_zeros_are_copied_too(vector: int, call: str, condition: str, as_cpp: Together):
     value = f"T.if_then_else({condition}, A[k - (k + 1) // 6, t * VECTOR + v], T.float32(0))"
     func = fetch(vector, value=value)
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
     assert call in wb.build(func, target=H100).source
 
 
 @pytest.mark.parametrize("guard", ["t < 20", "k < 7", "k * 32 + t < 300"])
-def test_all_threads_commit_where_only_some_copy(guard: str, gxx: str):
+def test_all_threads_commit_where_only_some_copy(guard: str, as_cpp: Together):
     func = parsed(f"""
 @T.prim_func
 def main(A: T.Buffer((10, 32), "float32"), B: T.Buffer((10, 32), "float32")):
@@ -313,11 +316,11 @@ def main(A: T.Buffer((10, 32), "float32"), B: T.Buffer((10, 32), "float32")):
             if {guard.replace("t", "31 - t")}:
                 B[k, t] = S[31 - t]
 """)
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
 
 
 @pytest.mark.parametrize("around", ["if t < 20:", "if t % 2 == 0:"])
-def test_some_threads_alone_copy_for_themselves(around: str, gxx: str):
+def test_some_threads_alone_copy_for_themselves(around: str, as_cpp: Together):
     func = parsed(f"""
 @T.prim_func
 def main(A: T.Buffer((10, 32), "float32"), B: T.Buffer((10, 32), "float32")):
@@ -329,10 +332,10 @@ def main(A: T.Buffer((10, 32), "float32"), B: T.Buffer((10, 32), "float32")):
                     S[t] = A[k, t]
                 B[k, t] = S[t] * T.float32(2)
 """)
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
 
 
-def test_virtual_threads_copy_in_one_group(gxx: str):
+def test_virtual_threads_copy_in_one_group(as_cpp: Together):
     func = parsed(f"""
 @T.prim_func
 def main(A: T.Buffer((8, 2, 32), "float32"), B: T.Buffer((8, 2, 32), "float32")):
@@ -346,10 +349,10 @@ def main(A: T.Buffer((8, 2, 32), "float32"), B: T.Buffer((8, 2, 32), "float32"))
 """)
     made = lowered(func)
     assert sum(isinstance(n, CommitGroup) for n in walk(body(made.kernels[0].body))) == 1
-    check_results(func, made)
+    check_results(func, made, as_cpp)
 
 
-def test_a_copy_of_a_source_that_is_written_is_waited_for(gxx: str):
+def test_a_copy_of_a_source_that_is_written_is_waited_for(as_cpp: Together):
     """The copy of iteration i reads what i + 1 writes: it has to be through by then."""
     func = parsed(f"""
 @T.prim_func
@@ -363,7 +366,7 @@ def main(A: T.Buffer((12, 32), "float32"), B: T.Buffer((12, 32), "float32")):
         for t in T.thread_binding(32, thread="threadIdx.x"):
             B[k, t] = S[k, 31 - t]
 """)
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
 
 
 @pytest.mark.fuzz
@@ -470,10 +473,10 @@ def main(A: T.Buffer((6, 4, 32), "float32"), B: T.Buffer((6, 2, 32), "float32"))
 
 
 @pytest.mark.parametrize("within", [{}, {ASYNC: [1]}])
-def test_a_pipeline_of_copies_may_be_asynchronous(within: dict[str, object], gxx: str):
+def test_a_pipeline_of_copies_may_be_asynchronous(within: dict[str, object], as_cpp: Together):
     outer = noted([0, 0, 0, 1], **{ASYNC: [0]})
     func = parsed(NESTED.replace("OUTER", outer).replace("INNER", noted([0, 1], **within)))
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
 
 
 def test_a_stage_that_there_is_not():
@@ -572,14 +575,14 @@ def main(A: T.Buffer((5, 4096), "float32"), B: T.Buffer((5, 4096), "float32")):
 """
 
 
-def test_more_than_48_kib_are_asked_for_at_the_launch(gxx: str):
+def test_more_than_48_kib_are_asked_for_at_the_launch(as_cpp: Together):
     func = parsed(LARGE.replace("NOTES", noted([0, 3], **{ASYNC: [0]})))
     built = wb.build(func, target=H100)
     assert "block (64, 1, 1), 65536 bytes of shared memory" in built.source
     assert "extern __shared__ __align__(16) unsigned char shared_memory[];" in built.source
     assert "float* S = (float*)&shared_memory[0];" in built.source
     assert dynamic_shared(built.kernels[0])[1] == 65536
-    check_results(func, lowered(func))
+    check_results(func, lowered(func), as_cpp)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.support.cpp import run_cpp
 from tests.support.gpu_programs import MATMUL, block_matmul, parsed
 from tests.support.pipelines import expanded
+from tests.support.together import Together
 from workbench import emulate, target
 from workbench.access import difference, random_data
 from workbench.diag import Refusal
@@ -47,49 +47,45 @@ def barriers(lowered: Lowered) -> tuple[int, int]:
     return sum(isinstance(n, Barrier) for body in bodies for n in walk(body)), len(within)
 
 
-def check_results(func: PrimFunc, lowered: Lowered) -> None:
+def check_results(func: PrimFunc, lowered: Lowered, as_cpp: Together) -> None:
     """The emulator, every refusal armed, and the C++ text give what the program means."""
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-4, 5, b.shape).astype(b.dtype) for b in func.params]
-    wanted, emulated, compiled = ([a.copy() for a in inputs] for _ in range(3))
+    wanted, emulated = ([a.copy() for a in inputs] for _ in range(2))
     emulate.evaluate(func, wanted)
     emulate.run(lowered.kernels, emulated)
-    run_cpp(lowered, compiled)
-    for a, b, c in zip(wanted, emulated, compiled, strict=True):
+    for a, b in zip(wanted, emulated, strict=True):
         np.testing.assert_array_equal(b, a)
-        np.testing.assert_array_equal(c, a)
+    as_cpp.expect(lowered, inputs, wanted)
 
 
-def check_reversed(lowered: Lowered) -> None:
+def check_reversed(lowered: Lowered, as_cpp: Together) -> None:
     """Each row of A, which all threads fetch together, comes out the other way round."""
     a = np.random.default_rng(0).integers(-4, 5, (6, 32)).astype("float32")
-    for run in (
-        lambda args: emulate.run(lowered.kernels, args),
-        lambda args: run_cpp(lowered, args),
-    ):
-        out = np.zeros_like(a)
-        run([a.copy(), out])
-        np.testing.assert_array_equal(out, a[:, ::-1])
+    out = np.zeros_like(a)
+    emulate.run(lowered.kernels, [a.copy(), out])
+    np.testing.assert_array_equal(out, a[:, ::-1])
+    as_cpp.expect(lowered, [a, np.zeros_like(a)], [a, out])
 
 
 @pytest.mark.parametrize(
     "depth, waits, without", [(8, (2, 1), 2), (32, (1, 0), 2), (64, (1, 0), 0)]
 )
 def test_a_tile_of_which_there_are_two_needs_one_barrier(
-    depth: int, waits: tuple[int, int], without: int, gxx: str
+    depth: int, waits: tuple[int, int], without: int, as_cpp: Together
 ):
     func = tiled(depth, "A_shared", "B_shared").func
     lowered = lower(func, CUDA)
     assert barriers(lowered) == waits
     assert barriers(lower(tiled(depth).func, CUDA))[1] == without
-    check_results(func, lowered)
+    check_results(func, lowered, as_cpp)
 
 
-def test_one_of_two_arrays_alone_still_needs_both_barriers(gxx: str):
+def test_one_of_two_arrays_alone_still_needs_both_barriers(as_cpp: Together):
     func = tiled(8, "A_shared").func
     lowered = lower(func, CUDA)
     assert barriers(lowered)[1] == 2
-    check_results(func, lowered)
+    check_results(func, lowered, as_cpp)
 
 
 def test_the_text_shows_the_turns():
@@ -103,11 +99,11 @@ def test_the_text_shows_the_turns():
 
 @pytest.mark.parametrize("size", [60, 61, 50])
 @pytest.mark.parametrize("depth", [8, 32])
-def test_tiles_with_a_tail_are_fetched_ahead(size: int, depth: int, gxx: str):
+def test_tiles_with_a_tail_are_fetched_ahead(size: int, depth: int, as_cpp: Together):
     sch = tiled(depth, "A_shared", "B_shared", size=size)
     lowered = lower(sch.func, CUDA)
     assert barriers(lowered) == ((2, 1) if depth == 8 else (1, 0))
-    check_results(sch.func, lowered)
+    check_results(sch.func, lowered, as_cpp)
 
 
 GUARDED = """
@@ -131,7 +127,7 @@ GUARDS = ("k * 32 + t < 70", "k * 32 + 31 - t < 70", "k < 2", "k < 1", "t < 30",
 
 @pytest.mark.parametrize("made", GUARDS)
 @pytest.mark.parametrize("used", GUARDS)
-def test_a_turn_reads_what_its_guard_let_it_fetch(made: str, used: str, gxx: str):
+def test_a_turn_reads_what_its_guard_let_it_fetch(made: str, used: str, as_cpp: Together):
     func = parsed(GUARDED.format(made=made, used=used))
 
     def runs(test: str, k: int, t: int) -> bool:
@@ -144,13 +140,12 @@ def test_a_turn_reads_what_its_guard_let_it_fetch(made: str, used: str, gxx: str
         return
     lowered = lower(func, CUDA)
     a = np.random.default_rng(0).integers(-4, 5, 96).astype("float32")  # none is above 9
-    wanted, emulated, compiled = (np.zeros_like(a) for _ in range(3))
+    wanted, emulated = (np.zeros_like(a) for _ in range(2))
     for k, t in places:
         wanted[k * 32 + t] = a[k * 32 + 31 - t] if runs(used, k, t) else 0
     emulate.run(lowered.kernels, [a.copy(), emulated])
-    run_cpp(lowered, [a.copy(), compiled])
     np.testing.assert_array_equal(emulated, wanted)
-    np.testing.assert_array_equal(compiled, wanted)
+    as_cpp.expect(lowered, [a, np.zeros_like(a)], [a, wanted])
 
 
 def fetch(to: str, source: str, *head: str) -> str:
@@ -222,23 +217,23 @@ ODD = {  # and how many barriers there are in the text, and in loops
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_ones(name: str, gxx: str):
+def test_odd_ones(name: str, as_cpp: Together):
     body, waits = ODD[name]
     func = program(body)
     assert difference(func, expanded(func), random_data(func, 0)) == ""
     wb.build(func)
     lowered = lower(func, CUDA)
     assert barriers(lowered) == waits
-    check_results(func, lowered)
+    check_results(func, lowered, as_cpp)
 
 
-def test_what_each_thread_fetches_for_itself_is_ahead_too(gxx: str):
+def test_what_each_thread_fetches_for_itself_is_ahead_too(as_cpp: Together):
     loop = "for t in T.thread_binding(32, thread='threadIdx.x'):"
     own = [f'with T.block("R"):\n    {NOTED}\n    R[t] = A[k, t]\n', "B[k, t] = R[t]\n"]
     func = program(inside(loop, inside(TWELVE, *own)))
     lowered = lower(func, CUDA)
     assert "R[k % 2] = A[k * 32 + t]" in wb.build(func).source
-    check_results(func, lowered)
+    check_results(func, lowered, as_cpp)
 
 
 SIZED = """
@@ -281,7 +276,7 @@ INSTEAD = {
 
 
 @pytest.mark.parametrize("name", INSTEAD)
-def test_what_is_done_instead_of_what_is_refused(name: str, gxx: str):
+def test_what_is_done_instead_of_what_is_refused(name: str, as_cpp: Together):
     """The hint of a refusal is a step that can be taken; the note then asks for the copies."""
     sch = wb.Schedule(program(INSTEAD[name]))
     with pytest.raises(
@@ -290,7 +285,7 @@ def test_what_is_done_instead_of_what_is_refused(name: str, gxx: str):
         wb.build(sch)
     exec(told.value.hint, {"sch": sch})
     wb.build(sch)
-    check_results(sch.func, lower(sch.func, CUDA))
+    check_results(sch.func, lower(sch.func, CUDA), as_cpp)
 
 
 def test_without_its_barrier_the_emulator_sees_a_race():
@@ -302,15 +297,15 @@ def test_without_its_barrier_the_emulator_sees_a_race():
         emulate.run([replace(kernel, body=body)], args)
 
 
-def test_padded_rows_stay_padded(gxx: str):
+def test_padded_rows_stay_padded(as_cpp: Together):
     sch = tiled(8, "A_shared", "B_shared")
     sch.storage_align("B_shared", 0, 0, 32, 4)
     lowered = lower(sch.func, CUDA)
     assert barriers(lowered) == (2, 1)
-    check_results(sch.func, lowered)
+    check_results(sch.func, lowered, as_cpp)
 
 
-def test_a_loop_around_the_turns_waits_between_them(gxx: str):
+def test_a_loop_around_the_turns_waits_between_them(as_cpp: Together):
     func = parsed(f"""
 @T.prim_func
 def main(A: T.Buffer((6, 32), "float32"), B: T.Buffer((6, 32), "float32")):
@@ -330,10 +325,10 @@ def main(A: T.Buffer((6, 32), "float32"), B: T.Buffer((6, 32), "float32")):
         3,
         3,
     )  # also ahead of the next first fetch, to the copy of the last
-    check_reversed(lowered)
+    check_reversed(lowered, as_cpp)
 
 
-def test_copies_that_are_not_kept_apart_wait_twice(gxx: str):
+def test_copies_that_are_not_kept_apart_wait_twice(as_cpp: Together):
     func = parsed("""
 @T.prim_func
 def main(A: T.Buffer((6, 32), "float32"), B: T.Buffer((6, 32), "float32")):
@@ -346,4 +341,4 @@ def main(A: T.Buffer((6, 32), "float32"), B: T.Buffer((6, 32), "float32")):
 """)
     lowered = lower(func, CUDA)
     assert barriers(lowered) == (2, 2)
-    check_reversed(lowered)
+    check_reversed(lowered, as_cpp)

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from tests.lower.test_double_buffers import SIZED, check_results, tiled
 from tests.support.gpu_programs import parsed
+from tests.support.together import Together
 from workbench import target
 from workbench.check.pipelines import written_out
 from workbench.diag import Refusal
@@ -55,17 +56,19 @@ def reversed_rows(
 @pytest.mark.parametrize("low", [0, 3])
 @pytest.mark.parametrize("turns", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("stages", [[0, 0], [0, 1], [0, 3], [1, 3]])
-def test_any_number_of_turns(low: int, turns: int, stages: list[int], gxx: str):
+def test_any_number_of_turns(low: int, turns: int, stages: list[int], as_cpp: Together):
     func = reversed_rows(noted(stages), low, low + turns)
-    check_results(func, lower(func, CUDA))
+    check_results(func, lower(func, CUDA), as_cpp)
 
 
 @pytest.mark.parametrize("stages", [[0, 1], [0, 2]])
 @pytest.mark.parametrize("low, high", [(0, "j"), ("j", 5), ("j", "j + 2"), (3, "3 + j")])
-def test_how_many_turns_varies(stages: list[int], low: int | str, high: int | str, gxx: str):
+def test_how_many_turns_varies(
+    stages: list[int], low: int | str, high: int | str, as_cpp: Together
+):
     func = reversed_rows(noted(stages), low, high, around="for j in range(5):")
     lowered = lower(func, CUDA)
-    check_results(func, lowered)
+    check_results(func, lowered, as_cpp)
 
 
 @pytest.mark.parametrize("stages", [[0, 1], [0, 3]])
@@ -89,20 +92,20 @@ def test_each_turn_waits_once_and_each_statement_is_on_its_copy():
 
 
 @pytest.mark.parametrize("count, waits", [(1, 2), (2, 1), (3, 1)])
-def test_one_copy_more_saves_a_barrier_a_turn(count: int, waits: int, gxx: str):
+def test_one_copy_more_saves_a_barrier_a_turn(count: int, waits: int, as_cpp: Together):
     func = reversed_rows(noted([0, 1], [1, 0], software_pipeline_copies={"S": count}))
     lowered = lower(func, CUDA)
     (loop,) = (n for kernel in lowered.kernels for n in walk(kernel.body) if isinstance(n, For))
     assert sum(isinstance(n, Barrier) for n in walk(loop)) == waits
-    check_results(func, lowered)
+    check_results(func, lowered, as_cpp)
 
 
-def test_double_buffer_scope_lifts_one_copy_to_two(gxx: str):
+def test_double_buffer_scope_lifts_one_copy_to_two(as_cpp: Together):
     sch = wb.Schedule(reversed_rows(noted([0, 1], [1, 0])))
     sch.annotate("S", "double_buffer_scope", 0)
     lowered = lower(sch.func, CUDA)
     assert lowered.kernels[0].allocs[0].shape == (64,)
-    check_results(sch.func, lowered)
+    check_results(sch.func, lowered, as_cpp)
 
 
 REGISTERS = [
@@ -117,11 +120,11 @@ REGISTERS = [
 @pytest.mark.parametrize("stages, order", REGISTERS)
 @pytest.mark.parametrize("size", [32, 25])
 def test_a_matmul_fetches_through_registers(
-    stages: list[int], order: list[int], size: int, gxx: str
+    stages: list[int], order: list[int], size: int, as_cpp: Together
 ):
     sch = prefetching(size)
     sch.pipeline("k_0", stages=stages, order=order)
-    check_results(sch.func, lower(sch.func, CUDA))
+    check_results(sch.func, lower(sch.func, CUDA), as_cpp)
 
 
 def prefetching(size: int) -> wb.Schedule:
@@ -144,7 +147,7 @@ def _prefetching(size: int) -> PrimFunc:
 @pytest.mark.parametrize(
     "made, used", [("k * 32 + t < 70", "k * 32 + 31 - t < 70"), ("k < 2", "k < 2")]
 )
-def test_a_guard_of_threads_goes_with_its_statement(made: str, used: str, gxx: str):
+def test_a_guard_of_threads_goes_with_its_statement(made: str, used: str, as_cpp: Together):
     func = parsed(f"""
 @T.prim_func
 def main(A: T.Buffer((96,), "float32"), B: T.Buffer((96,), "float32")):
@@ -160,7 +163,7 @@ def main(A: T.Buffer((96,), "float32"), B: T.Buffer((96,), "float32")):
 """)
     lowered = lower(func, CUDA)
     assert lowered.kernels[0].allocs[0].shape == (64,)
-    check_results(func, lowered)
+    check_results(func, lowered, as_cpp)
 
 
 OF_ONE_THREAD = """
@@ -237,9 +240,9 @@ def of_one_thread(body: str, **notes: str) -> PrimFunc:
         (noted([0, 1]), noted([0, 0])),
     ],
 )
-def test_what_an_inner_pipeline_becomes_is_pipelined(outer: str, inner: str, gxx: str):
+def test_what_an_inner_pipeline_becomes_is_pipelined(outer: str, inner: str, as_cpp: Together):
     func = of_one_thread(INNER, OUTER=outer, INNER=inner)
-    check_results(func, lower(func, CUDA))
+    check_results(func, lower(func, CUDA), as_cpp)
 
 
 @pytest.mark.parametrize(
@@ -253,9 +256,9 @@ def test_what_an_inner_pipeline_becomes_is_pipelined(outer: str, inner: str, gxx
         (IN_PLACE, [0, 0], [0, 1]),
     ],
 )
-def test_statements_of_one_thread(body: str, stages: list[int], order: list[int], gxx: str):
+def test_statements_of_one_thread(body: str, stages: list[int], order: list[int], as_cpp: Together):
     func = of_one_thread(body, NOTES=noted(stages, order))
-    check_results(func, lower(func, CUDA))
+    check_results(func, lower(func, CUDA), as_cpp)
 
 
 @pytest.mark.parametrize("body, stages", [(SUM, [0, 1, 2]), (SUM, [0, 0, 1]), (IN_PLACE, [0, 1])])
@@ -293,13 +296,13 @@ def main(N: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32")):
         written_out(func)
 
 
-def test_an_unrolled_pipeline_stays_so(gxx: str):
+def test_an_unrolled_pipeline_stays_so(as_cpp: Together):
     sch = wb.Schedule(reversed_rows(noted([0, 1])))
     sch.unroll("k")
     lowered = lower(sch.func, CUDA)
     (loop,) = (n for kernel in lowered.kernels for n in walk(kernel.body) if isinstance(n, For))
     assert loop.kind == "unrolled"
-    check_results(sch.func, lowered)
+    check_results(sch.func, lowered, as_cpp)
 
 
 COPIED = """

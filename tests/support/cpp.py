@@ -18,7 +18,18 @@ import numpy as np
 from tests.support import tools
 from workbench import target
 from workbench.codegen import LANGUAGES, source
-from workbench.ir import CP_ASYNC, SHUFFLE, Barrier, Buffer, Call, Kernel, WaitGroup, dtypes, walk
+from workbench.ir import (
+    CP_ASYNC,
+    SHUFFLE,
+    Barrier,
+    Buffer,
+    Call,
+    Kernel,
+    WaitGroup,
+    dtypes,
+    is_warp_call,
+    walk,
+)
 from workbench.lower import Lowered
 from workbench.runtime.sized import AtSizes
 
@@ -164,6 +175,7 @@ def _program_text(
         )
         waits = any(
             isinstance(node, Barrier | WaitGroup)
+            or is_warp_call(node)
             or (isinstance(node, Call) and node.op in (SHUFFLE, CP_ASYNC))
             for node in walk(kernel.body)
         )

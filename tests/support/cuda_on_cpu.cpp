@@ -34,7 +34,7 @@ struct Fiber {
   bool done, at_barrier;
   unsigned mask;     // of those for which it waits to exchange values with; 0: for none
   unsigned turn;     // how many values it has left so far
-  char left[2][8];   // the last two of them: others may be one exchange behind
+  char left[2][16];  // the last two of them: others may be one exchange behind
   std::vector<Copy> copies;  // under way
 };
 ucontext_t scheduler;
@@ -170,16 +170,21 @@ void __syncthreads() {
   threadIdx = current->place;
 }
 
-const void* exchange(unsigned mask, const void* value, unsigned bytes, unsigned bit) {
-  unsigned thread = current - &fibers[0], lane = thread % 32;
-  if (!(mask >> lane & 1) || !(mask >> (lane ^ bit) & 1)) fail("a thread exchanges outside its mask");
-  if ((thread ^ bit) >= running) fail("a thread exchanges with one that is not there");
-  unsigned turn = current->turn++ % 2;
-  memcpy(current->left[turn], value, bytes);
+unsigned lane() { return (current - &fibers[0]) % 32; }
+
+void leave(unsigned mask, const void* value, unsigned bytes) {
+  if (!(mask >> lane() & 1)) fail("a thread exchanges outside its mask");
+  memcpy(current->left[current->turn++ % 2], value, bytes);
   current->mask = mask;
   swapcontext(&current->context, &scheduler);
   threadIdx = current->place;
-  return fibers[thread ^ bit].left[turn];
+}
+
+const void* left_by(unsigned mask, unsigned other) {
+  unsigned thread = current - &fibers[0] - lane() + other;
+  if (!(mask >> other & 1)) fail("a thread exchanges outside its mask");
+  if (thread >= running) fail("a thread exchanges with one that is not there");
+  return fibers[thread].left[(current->turn - 1) % 2];
 }
 
 bool holds_tile(const void* registers) {
@@ -204,6 +209,10 @@ float* new_tile_in(void* registers) {
 
 void check_tile(const void* shared, unsigned row_bytes) {
   if ((size_t)shared % 32 || row_bytes % 16) fail("a tile is not aligned");
+}
+
+void check_row(const void* row) {
+  if ((size_t)row % 16) fail("a row of ldmatrix is not aligned");
 }
 
 void begin_copy(void* to, const void* from, unsigned bytes, bool read) {

@@ -11,11 +11,15 @@ struct Place {
 };
 extern Place blockIdx, threadIdx, blockDim;
 void __syncthreads();
-// Leaves 8 bytes with the threads of `mask`, waits for all of them, gives what that one left.
-const void* exchange(unsigned mask, const void* value, unsigned bytes, unsigned bit);
+// Leaves up to 16 bytes with the threads of `mask`, and waits for all of them; then they can be
+// asked for what they left, each by its number in the warp.
+unsigned lane();
+void leave(unsigned mask, const void* value, unsigned bytes);
+const void* left_by(unsigned mask, unsigned other);
 template <typename T> T __shfl_xor_sync(unsigned mask, T value, int bit) {
   T other;
-  memcpy(&other, exchange(mask, &value, sizeof value, bit), sizeof other);
+  leave(mask, &value, sizeof value);
+  memcpy(&other, left_by(mask, lane() ^ bit), sizeof other);
   return other;
 }
 
@@ -51,6 +55,8 @@ VECTOR(long long, longlong) VECTOR(unsigned long long, ulonglong)
 VECTOR(float, float) VECTOR(double, double)
 #undef VECTOR
 
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline int2 make_int2(int x, int y) { return {x, y}; }
 inline float __int_as_float(unsigned bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -160,6 +166,53 @@ FRAGMENTS(f32, float, float, row) FRAGMENTS(f32, float, float, col)
   }
 FRAGMENTS(f16, half, unsigned) FRAGMENTS(f32, float, float)
 #undef FRAGMENTS
+
+// Calls that go by the threads of a warp, by PTX ISA: ldmatrix, and Matrix Fragments for
+// mma.m16n8k16, each thread with its own registers.
+const unsigned WARP_MASK = 0xffffffffu;
+void check_row(const void* row);
+template <bool turned> void load_matrices(unsigned* to, const void* row) {
+  check_row(row);
+  leave(WARP_MASK, &row, sizeof row);
+  for (unsigned matrix = 0; matrix < 4; ++matrix)
+    for (unsigned k = 0; k < 2; ++k) {
+      unsigned line = lane() / 4, at = lane() % 4 * 2 + k;
+      const uint16_t* given;
+      memcpy(&given, left_by(WARP_MASK, matrix * 8 + (turned ? at : line)), sizeof given);
+      ((uint16_t*)to)[matrix * 2 + k] = given[turned ? line : at];
+    }
+}
+inline void ldmatrix_x4(unsigned* to, const void* row) { load_matrices<false>(to, row); }
+inline void ldmatrix_x4_trans(unsigned* to, const void* row) { load_matrices<true>(to, row); }
+// Two products of 16 x 8, one behind the other: of halves with 16 terms, of bytes with 32.
+template <typename Cell, typename Sum>
+void add_products(void* sum, const unsigned* a, const unsigned* b) {
+  const unsigned packed = 4 / sizeof(Cell), *held[2] = {a, b};
+  leave(WARP_MASK, held, sizeof held);
+  Sum made[8];
+  for (unsigned part = 0; part < 2; ++part)
+    for (unsigned c = 0; c < 4; ++c) {
+      unsigned group = lane() >> 2, row = c < 2 ? group : group + 8, column = lane() % 4 * 2 + c % 2;
+      Sum total = ((Sum*)sum)[part * 4 + c];
+      for (unsigned k = 0; k < 8 * packed; ++k) {
+        const unsigned *left[2], *right[2], half = k / (4 * packed), at = k % (4 * packed) / packed;
+        memcpy(left, left_by(WARP_MASK, row % 8 * 4 + at), sizeof left);
+        memcpy(right, left_by(WARP_MASK, column * 4 + at), sizeof right);
+        total = total + Sum(((const Cell*)&left[0][row / 8 + 2 * half])[k % packed]) *
+                            Sum(((const Cell*)&right[1][part * 2 + half])[k % packed]);
+      }
+      made[part * 4 + c] = total;
+    }
+  leave(WARP_MASK, held, sizeof held);  // nobody changes registers that others still read
+  memcpy(sum, made, sizeof made);
+}
+#define PRODUCTS(name, Cell, Sum, Register)                                        \
+  inline void mma_##name(Register* s, const unsigned* a, const unsigned* b) { \
+    add_products<Cell, Sum>(s, a, b);                                              \
+  }
+PRODUCTS(f16f16f32, half, float, float) PRODUCTS(f16f16f16, half, half, unsigned)
+PRODUCTS(bf16bf16f32, __nv_bfloat16, float, float) PRODUCTS(i8i8i32, signed char, int, int)
+#undef PRODUCTS
 
 // What the generated part says about each program: its launches, one after the other.
 struct Launch {

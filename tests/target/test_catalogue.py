@@ -73,6 +73,7 @@ def test_a_target_is_found_by_name_by_tvms_name_and_as_itself():
         ("Tesla T4", "nvidia/tesla-t4"),
         ("Tesla V100-SXM2-16GB", "nvidia/tesla-v100"),
         ("Tesla P100-PCIE-16GB", "nvidia/tesla-p100"),
+        ("NVIDIA GeForce RTX 2080 Ti", "nvidia/rtx-2080-ti"),
         ("NVIDIA GeForce RTX 3090 Ti", "nvidia/rtx-3090-ti"),
         ("NVIDIA GeForce RTX 3090", "nvidia/rtx-3090"),
         ("NVIDIA L4", "nvidia/l4"),
@@ -94,8 +95,9 @@ def test_a_wrong_name_is_told_with_the_near_one():
     assert str(err.value) == (
         "Can't find a target called 'nvidia/h20'.\n"
         "found: the targets are c, cuda, metal, opencl, apple/m2-gpu, nvidia/a100, nvidia/b200, "
-        "nvidia/h100, nvidia/h200, nvidia/l4, nvidia/rtx-3090, nvidia/rtx-3090-ti, "
-        "nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, nvidia/tesla-v100\n"
+        "nvidia/h100, nvidia/h200, nvidia/l4, nvidia/rtx-2080-ti, nvidia/rtx-3090, "
+        "nvidia/rtx-3090-ti, nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, "
+        "nvidia/tesla-v100\n"
         "do:    did you mean 'nvidia/h200'?"
     )
 

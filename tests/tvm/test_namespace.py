@@ -287,7 +287,7 @@ def test_a_name_that_is_left_out_is_refused_on_use():
         "found: it is for whole models; here the program of one operator is made fast\n"
         "do:    write the operator with T.prim_func, te or topi, and schedule it, as lesson 1 does"
     )
-    assert repr(tvm.meta_schedule) == "<tvm.meta_schedule, which is not in the workbench>"
+    assert repr(tvm.autotvm) == "<tvm.autotvm, which is not in the workbench>"
     assert not hasattr(tvm.relax, "__wrapped__")
     made = tvm.build(scheduled(), target="cuda")
     with pytest.raises(NotCarried, match=r"^Can't use tvm.runtime.Module.export_library: "):
@@ -329,7 +329,9 @@ def test_an_unknown_name_names_a_near_one():
         "asked: tvm.tir.Shedule\n"
         "do:    is it tvm.tir.Schedule?"
     )
-    with pytest.raises(NotCarried, match=r"it has Schedule, ScheduleError, schedule$"):
+    with pytest.raises(
+        NotCarried, match=r"it has Schedule, ScheduleError, meta_schedule, schedule$"
+    ):
         tvm.s_tir.xyz
 
 

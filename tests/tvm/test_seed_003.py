@@ -9,7 +9,6 @@ import pytest
 
 import workbench as wb
 from tests.support.seeds import cells_of_rst, run_cell, seed, with_our_imports
-from workbench.tvm import NotCarried
 
 SMALL = 128  # rows of the matrices where there is no GPU; 1024 in the text
 
@@ -55,8 +54,20 @@ def test_matmul_with_blocking_and_shared_memory(cells: list[str]):
         scope["C_nd"].copyfrom(np.zeros_like(product))
 
 
-def test_the_automatic_optimisation_is_refused_by_name(cells: list[str]):
+def test_the_automatic_optimisation_runs(cells: list[str], tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {"__name__": "__main__"}
     run(cells, range(1), scope)
-    with pytest.raises(NotCarried, match=r"^Can't use tvm.meta_schedule.tune_tir: "):
-        run(cells, range(16, 17), scope)
+    run(cells, range(11, 12), scope)
+    rows = 1024 if wb.device().is_gpu else SMALL
+    given = np.random.default_rng(0).random((rows, rows), "float32")
+    scope |= {"num_flop": 2 * rows**3, "np": np}
+    for name in ("A_nd", "B_nd", "C_nd"):
+        scope[name] = scope["tvm"].nd.array(given, scope["tvm"].cuda(0))
+    fewer = [cell.replace("=64", "=2") for cell in cells]  # trials
+    assert "blockIdx.x" in run(fewer, range(16, 17), scope)
+    assert "MetaSchedule: " in run(cells, range(17, 18), scope)
+    assert isinstance(scope["sch_tuned"], wb.Schedule)
+    (record,) = (tmp_path / "tune_tmp").iterdir()
+    ended = wb.tuning.read(record).ended
+    assert len(ended) == 2 and ended[0].outcome.status == "correct"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from html import unescape
+from math import prod
 from typing import Any, get_args
 
 from benchmarks.convolutions import lesson_small
@@ -18,8 +19,12 @@ from workbench.lesson.programs import Ways, staged, stages
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
+from workbench.widgets.page.guess import Guess
 from workbench.widgets.page.page import every_view
 from workbench.widgets.page.view import View
+
+CHOSEN = {name: asked for name, asked in QUESTIONS.items() if not isinstance(asked, Guess)}
+"""Those that are answered by a choice; of the others tests/lesson/test_guesses.py has programs."""
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "c", "code")
 
@@ -45,55 +50,75 @@ def fetched(threads: int) -> Schedule:
     return sch
 
 
-def histories() -> Iterator[Schedule]:
-    yield added([2, 4])
-    yield added([4, 2])
-    window = Schedule(parse(WINDOW))
-    window_steps(window)
-    yield window
-    yield fetched(64)
-    bound = Schedule(matmul(8))
-    bound.bind("i", "threadIdx.y")
-    bound.bind("j", "threadIdx.x")
-    bound.decompose_reduction("C", "k")
-    yield bound
-    yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2)
-    yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2, keep=True)
-    yield blocking_with_shared(Schedule(matmul(8)), 2, 2, 2, 2, 4)
-    yield from alone()
-    for how in get_args(Ways):
-        blur = Schedule(staged(stages(16, 16, (1, 1, 1), (1, 1, 1)), how))
-        blur.annotate("B", "about", "lesson 7")  # so that there is a step to go to
-        yield blur
+def window() -> Schedule:
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    return sch
 
 
-def alone() -> Iterator[Schedule]:
-    """What lessons 6, 8, 9 ask about, each alone: on the way there is much that comes as often."""
-    ways = [(lesson_small(), "B", ("conv_",)), (ahead_small(), "C_update", ("tile_", "ahead_"))]
-    large = [sch for _, sch in slow()]
-    large.append(blocking_with_shared(Schedule(matmul(LARGE)), 8, 8, 8, 8, 8))
-    ways += [(sch, "C_update", ("lanes_", "tutorial_")) for sch in large]
-    for way, block, beginnings in ways:
-        asked = [question for name, question in QUESTIONS.items() if name.startswith(beginnings)]
-        for node in way.history:
-            if any(question.judge(node.func) for question in asked):
-                sch = Schedule(node.func)
-                sch.annotate(block, "about", "a lesson")  # so that there is a step to go to
-                yield sch
+def bound() -> Schedule:
+    sch = Schedule(matmul(8))
+    sch.bind("i", "threadIdx.y")
+    sch.bind("j", "threadIdx.x")
+    sch.decompose_reduction("C", "k")
+    return sch
+
+
+def uncoalesced() -> Schedule:
+    return next(sch for name, sch in slow() if name == "lesson 8, first")
+
+
+def blurred(how: Ways) -> Schedule:
+    return Schedule(staged(stages(16, 16, (1, 1, 1), (1, 1, 1)), how))
+
+
+# Whose programs decide the questions of which names begin so; the first that fits. Where a block is
+# named, they are asked about alone: on the way there is much that comes as often.
+HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
+    "vector_2_4": (lambda: added([2, 4]), ""),
+    "vector_4_2": (lambda: added([4, 2]), ""),
+    "vector_1024": (window, ""),
+    "window_64": (lambda: fetched(64), ""),
+    "window_": (window, ""),
+    "matmul_bound": (bound, ""),
+    "matmul_loads": (bound, ""),
+    "matmul_tiled": (lambda: blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2), ""),
+    "matmul_kept": (lambda: blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2, keep=True), ""),
+    "matmul_": (lambda: blocking_with_shared(Schedule(matmul(8)), 2, 2, 2, 2, 4), ""),
+    "conv_": (lesson_small, "B"),
+    **{f"blur_{how}": (partial(blurred, how), "B") for how in get_args(Ways)},
+    "lanes_": (uncoalesced, "C_update"),
+    "tutorial_": (
+        lambda: blocking_with_shared(Schedule(matmul(LARGE)), 8, 8, 8, 8, 8),
+        "C_update",
+    ),
+    "tile_": (ahead_small, "C_update"),
+    "ahead_": (ahead_small, "C_update"),
+}
 
 
 @cache
-def decided() -> dict[str, tuple[Schedule, int, Verdict]]:
-    """By question: a history, the first program of it that decides it, and what that says."""
-    found: dict[str, tuple[Schedule, int, Verdict]] = {}
-    for sch in histories():
-        for name in QUESTIONS.keys() - found.keys():
-            for node in sch.history:
-                verdict = QUESTIONS[name].judge(node.func)
-                if verdict is not None:
-                    found[name] = sch, node.id, verdict
-                    break
-    return found
+def made(by: Callable[[], Schedule]) -> Schedule:
+    return by()
+
+
+@cache
+def decided(name: str) -> tuple[Schedule, int, Verdict]:
+    """A history, the first program of it that decides the question, and what that says."""
+    by, block = next(of for beginning, of in HISTORIES.items() if name.startswith(beginning))
+    sch = made(by)
+    verdicts = ((node, CHOSEN[name].judge(node.func)) for node in sch.history)
+    node, verdict = next((node, verdict) for node, verdict in verdicts if verdict is not None)
+    if not block:
+        return sch, node.id, verdict
+    alone = Schedule(node.func)
+    alone.annotate(block, "about", "a lesson")  # so that there is a step to go to
+    return alone, alone.history.root.id, verdict
+
+
+def small(func: PrimFunc) -> bool:
+    """Whether it is run here: a product of 1024 x 1024 takes half a minute, and says no more."""
+    return all(prod(param.shape) < 2**16 for param in func.params)
 
 
 def answers_of(question: Question, func: PrimFunc, truth: str) -> re.Pattern[str]:

@@ -1,5 +1,6 @@
 """Functions that CUDA text calls: masks of neighbours, asynchronous copies, calls of a warp."""
 
+from workbench.codegen.cuda_mma import CUDA_MMA
 from workbench.codegen.cuda_warps import CUDA_WARPS
 
 _LANE_MASK = """{function}{type} {name}({type} width) {{
@@ -31,4 +32,5 @@ CUDA_HELPERS = {
     "cp_async_commit_group": _COMMIT,
     "cp_async_wait_group": _WAIT,
     **CUDA_WARPS,
+    **CUDA_MMA,
 }

@@ -14,7 +14,13 @@ FUNCTIONS = (  # of one float, in every language, under these names
     *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("floor", "ceil", "trunc", "round"),
 )
-SHORT = {"float16": "f16", "float32": "f32"}  # in names of calls of a warp
+SHORT = {  # in names of calls of a warp
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "int8": "i8",
+    "int32": "i32",
+}
 # Division that rounds down: {function} {type} {name}
 HELPERS = {
     "floordiv": """{function}{type} {name}({type} a, {type} b) {{

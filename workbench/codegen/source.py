@@ -26,16 +26,20 @@ def source(kernels: Sequence[Kernel], target: Target, cores_by: str = "openmp") 
     does it. Raises Refusal where a kernel needs a type or a function that the target does not have.
     """
     language = C_BY[cores_by] if target.is_cpu else LANGUAGES[target.kind]
-    if not target.is_cpu:  # a CPU's compiler keeps values, in vectors that it makes itself
-        kernels = [keep_values(kernel) for kernel in kernels]
-    if language is CUDA:
-        kernels = [join_neighbours(kernel) for kernel in kernels]
-    walkers = [Walker(kernel, language) for kernel in kernels]
+    walkers = [Walker(text_kernel(kernel, target), language) for kernel in kernels]
     texts = [walker.kernel_text() for walker in walkers]
-    return "\n\n".join([*_preamble(language, walkers), *texts]) + "\n"
+    return "\n\n".join([*preamble(language, walkers), *texts]) + "\n"
 
 
-def _preamble(language: Language, walkers: Sequence[Walker]) -> list[str]:
+def text_kernel(kernel: Kernel, target: Target) -> Kernel:
+    """`kernel` as a text for `target` has it: with what it keeps, and with what it joins."""
+    if target.is_cpu:  # whose compiler keeps values, in vectors that it makes itself
+        return kernel
+    kept = keep_values(kernel)
+    return join_neighbours(kept) if target.kind == "cuda" else kept
+
+
+def preamble(language: Language, walkers: Sequence[Walker]) -> list[str]:
     """Headers, vector types and helper functions, each once."""
     types = {"", *(dtype for walker in walkers for dtype in walker.expressions.types)}
     parts = ["\n".join(text for dtype, text in language.headers.items() if dtype in types)]

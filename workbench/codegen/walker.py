@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from math import prod
 
 from workbench.arith import Simplifier, SizedEnds, prove
-from workbench.codegen.cuda_warps import REGISTERS
+from workbench.codegen.cuda_warps import registers
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import SHORT, Language
 from workbench.codegen.names import Names
@@ -39,6 +40,7 @@ from workbench.ir import (
     sizes_in,
     sizes_used,
     stores,
+    substitute,
     walk,
     walk_statements,
 )
@@ -48,11 +50,13 @@ from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
 from workbench.lower.shared_memory import dynamic_shared, vector_bytes
 from workbench.lower.unroll_registers import turns_written
-from workbench.lower.warp_calls import Tile, WarpCall, fragment_of, tiles_in, warp_call
+from workbench.lower.warp_calls import warp_call
+from workbench.lower.warp_tiles import TILE, WARP, Tile, WarpCall, fragment_of
 from workbench.script import expr_text
 
 Lines = Iterator[str]
 _WIDTH = 100  # columns of a page
+_MARK = "\0"  # behind the first line of a statement, with its number
 _STACK = 1 << 16  # bytes of arrays: a thread has 128 KiB of stack or more (musl's has)
 
 
@@ -86,7 +90,9 @@ class Walker:
         self.large = _large(kernel) if language.heap[0] else set()
         self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
         self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
+        self.x = next((v for axis, v in kernel.axes if axis == "threadIdx.x"), None)
         self.functions: list[str] = []  # that the kernel calls
+        self.begins: dict[Stmt, int] | None = None  # for who asks: in which line each begins
         self.barrier = language.barrier_global if reads_its_own(kernel) else language.barrier
 
     # --- a kernel ---------------------------------------------------------------------------
@@ -103,9 +109,14 @@ class Walker:
             launch += f", {self.dynamic_bytes} bytes of shared memory"
             bytes_to = max(16, *(self.alignment.get(b, 0) for b in self.dynamic))
             body.insert(0, self.language.dynamic[0].format(whole=self.whole, bytes=bytes_to))
-        lines = [launch, f"{head} {{"]
-        lines += [part for line in body for part in _broken(f"  {line}")]
-        return "".join(self.functions) + "\n".join([*filter(None, lines), "}"])
+        lines = [*launch.splitlines(), *f"{head} {{".splitlines()]
+        marked = [*self.begins] if self.begins is not None else []
+        for line in body:
+            text, _, number = line.partition(_MARK)
+            if number and self.begins is not None:
+                self.begins[marked[int(number)]] = len(lines) + 1
+            lines += _broken(f"  {text}")
+        return "".join(self.functions) + "\n".join([*lines, "}"])
 
     def _common(self) -> list[Buffer]:
         """The arrays that no loop has one of for each of its iterations."""
@@ -163,12 +174,6 @@ class Walker:
     def _allocation(self, buffer: Buffer) -> str:
         if buffer.is_fragment:
             return self._fragments(buffer)
-        if buffer.scope not in self.language.scopes:
-            raise Refusal(
-                f"Can't write {self.language.title} code: it has no memory {buffer.scope!r}",
-                self.views[buffer],
-                hint=f"its memories: global, {', '.join(self.language.scopes)}",
-            )
         text, width = self.language.scopes[buffer.scope], self.alignment.get(buffer, 0)
         if buffer in self.dynamic:
             text = self.language.dynamic[1]
@@ -187,15 +192,17 @@ class Walker:
 
     def _fragments(self, buffer: Buffer) -> str:
         """What a thread holds of each tile of `buffer`."""
-        whole, kind = self.views[buffer], (buffer.tag, buffer.type)
-        if kind not in REGISTERS:
+        whole = self.views[buffer]
+        cells = WARP * whole.shape[-1] if buffer.tag == "warp" else TILE * TILE
+        held = registers(buffer, cells)
+        if held is None:
             raise Refusal(
                 f"Can't write {self.language.title} code: it has no {buffer.tag} of {buffer.type}",
                 whole,
                 hint="build it for a GPU that has Tensor Cores, target='cuda', with float16 tiles",
             )
-        ctype, count = REGISTERS[kind]
-        return f"{ctype} {self.names.enter(buffer)}[{tiles_in(buffer)}][{count}];"
+        ctype, count = held
+        return f"{ctype} {self.names.enter(buffer)}[{prod(buffer.shape) // cells}][{count}];"
 
     def _cells(self, buffer: Buffer) -> str:
         (cells,) = buffer.shape
@@ -223,7 +230,15 @@ class Walker:
     # --- statements -------------------------------------------------------------------------
 
     def statement(self, stmt: Stmt) -> Lines:
-        """The lines of `stmt`, not indented."""
+        """The lines of `stmt`, not indented; the first has a mark, where `begins` is asked for."""
+        lines = self._statement(stmt)
+        if self.begins is not None and not isinstance(stmt, SeqStmt):
+            number = len(self.begins)
+            self.begins[stmt] = 0
+            yield f"{next(lines)}{_MARK}{number}"
+        yield from lines
+
+    def _statement(self, stmt: Stmt) -> Lines:
         match stmt:
             case SeqStmt(stmts):
                 for inner in stmts:
@@ -398,12 +413,26 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
             case "tvm_mma_sync":
                 helper = f"wmma_mma_{short}_{order}"
                 given = [*map(self._tile, (to, *sources))]
+            case "ptx_ldmatrix":
+                helper = "_".join(("ldmatrix_x4", *call.orders))
+                given = [*map(self._tile, (to, self._of_thread(call, sources[0])))]
+            case "ptx_mma":
+                helper = f"mma_{SHORT[sources[0].buffer.type] * 2}{short}"
+                given = [*map(self._tile, (to, *sources))]
+            case "mma_store":
+                helper = f"mma_store_{short}"
+                given = [*map(self._tile, (to, *sources)), str(to.stride)]
             case _:
                 assert call.value is not None
-                helper = f"wmma_fill_{short}"
+                helper = f"{'wmma' if call.lane is None else 'mma'}_fill_{short}"
                 given = [self._tile(to), self.expressions.text(call.value)]
         self.expressions.helpers[helper, "void"] = helper
         return f"{helper}({', '.join(given)});"
+
+    def _of_thread(self, call: WarpCall, tile: Tile) -> Tile:
+        """What is told in the number of a thread in its warp, told in threadIdx.x."""
+        assert call.lane is not None and self.x is not None
+        return replace(tile, offset=substitute(tile.offset, {call.lane: self.x}))
 
     def _tile(self, tile: Tile) -> str:
         """Where a tile begins: its fragment, or the address of its first cell."""
@@ -470,7 +499,7 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
 
 def _broken(line: str) -> list[str]:
     """`line`; an assignment or a copy that is too long for a page goes on further in."""
-    if len(line) > _WIDTH and line.lstrip().startswith("cp_async_"):
+    if len(line) > _WIDTH and line.lstrip().startswith(("cp_async_", "ldmatrix_")):
         target, _, source = line.partition(", ")
         return [f"{target},", " " * (len(line) - len(line.lstrip()) + 4) + source]
     target, sign, value = line.partition(" = ")

@@ -5,7 +5,8 @@ from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.fragments import fragments_scene
 from workbench.draw.machine import machine_scene
-from workbench.draw.memory import memory_picture
+from workbench.draw.memory import Times, memory_picture
+from workbench.draw.orders import orders_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
 from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
@@ -29,6 +30,7 @@ __all__ = [
     "Source",
     "Stands",
     "Steps",
+    "Times",
     "Words",
     "access_name",
     "banks_scene",
@@ -38,6 +40,7 @@ __all__ = [
     "levels_of",
     "machine_scene",
     "memory_picture",
+    "orders_picture",
     "picture_html",
     "picture_of",
     "pipelines_picture",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import log2
+from typing import NamedTuple, TypeAlias
 
 from workbench.diag import size_text
 from workbench.draw.colours import heat, times_each
@@ -23,6 +25,7 @@ from workbench.draw.scene import (
 )
 from workbench.insight import At, BufferUse, Level, Memory
 from workbench.insight.lanes import Band, Lane, lanes_of
+from workbench.insight.launched import us_text
 
 PLACES = 107.0  # px; what is said of a place stands left of its lanes
 LANE, INSET = 71.0, 4.0  # px of a lane; how far a place lies inside the one around it
@@ -31,17 +34,41 @@ CHIP, GAP, L2, LINE = 34.0, 73.0, 16.0, 15.0
 SAID = 54.0  # px; the height of what is said of a place
 HEAD, WORK = 7.0, 24.0  # px; the heights of an arrowhead and of where data is used
 THINNEST, THICKEST = 3.0, 30.0  # px of a band
+HAIR = 1.5  # px of one that takes next to no time
 
 PLACE_WORDS = {
     "global": ("device", "global memory"),
     "shared": ("block", "shared memory"),
     "local": ("thread", "registers"),
 }
+BY_BYTES = "The wider a band, the more bytes it carries. "
+BY_TIME = (
+    "The wider a band, the longer is what carries it busy, modelled; a time is on it. "
+    "Registers take no time of their own. "
+)
 LEGEND = (
-    "The wider a band, the more bytes it carries. "
     "× is how often one block (of registers: one thread) loads each cell, on average. "
     "The L2 cache keeps what was used last of global memory, for all blocks."
 )
+
+
+Moved: TypeAlias = "Mapping[tuple[str, bool], float]"
+"""The µs of the loads (True) and stores of each buffer, as `Modelled.moved` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How wide bands are by their modelled times: `widest` µs are as wide as any gets.
+
+    `before` are those of the step before, None where they are not known.
+    """
+
+    now: Moved
+    before: Moved | None
+    widest: float
+
+    def width(self, us: float) -> float:
+        return min(max(THICKEST * us / self.widest, HAIR), THICKEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +95,23 @@ class _Rows:
         return (top, self.cache), (self.cache + L2, bottom)
 
 
-def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
+def memory_picture(
+    memory: Memory, before: Memory | None = None, times: Times | None = None
+) -> Picture:
     """The places of a device inside each other, and what each buffer's data does between them.
 
-    A buffer and its copies share a lane. A band is as wide as the logarithm of its bytes, and
-    filled by how often each cell is loaded; that of the step `before` is hatched.
+    A buffer and its copies share a lane. A band is as wide as the logarithm of its bytes or, where
+    there are `times`, as its time; it is filled by how often each cell is loaded, and that of the
+    step `before` is hatched.
     """
-    rows, lanes = _rows(memory.levels), lanes_of(memory, before)
+    lanes = lanes_of(memory, before)
+    rows = _rows(memory.levels, GAP + LINE * _lines_of_time(lanes, times))
     sides = _side_by_side(lanes)
     # halves of a pane are too low for the words of several: they scroll
-    strips = tuple(_strip(memory, beside, rows, scrolls=len(sides) > 1) for beside in sides)
-    caption = "\n".join((memory.caption, LEGEND, *_legend(lanes)))
+    several = len(sides) > 1
+    strips = tuple(_strip(memory, beside, rows, times, scrolls=several) for beside in sides)
+    legend = (BY_TIME if times else BY_BYTES) + LEGEND
+    caption = "\n".join((memory.caption, legend, *_legend(lanes, times)))
     return Picture(strips, caption, memory.table, memory.kind)
 
 
@@ -105,10 +138,10 @@ def _covered(shape: Shape) -> Shape:
     return shape
 
 
-def _legend(lanes: Sequence[Lane]) -> Iterator[str]:
+def _legend(lanes: Sequence[Lane], times: Times | None) -> Iterator[str]:
     """What is to be said of what only some pictures have."""
     bands = [band for lane in lanes for band in lane.bands]
-    if any(band.before is not None for band in bands):
+    if any(b.before is not None for b in bands) or (times is not None and times.before):
         yield "Hatched bands, and numbers in brackets, are those of the step before."
     places = dict.fromkeys(band.at for band in bands if band.at)
     if places:
@@ -150,21 +183,33 @@ def _side_by_side(lanes: Iterable[Lane]) -> list[list[Lane]]:
     return strips
 
 
-def _rows(levels: Sequence[Level]) -> _Rows:
+def _rows(levels: Sequence[Level], gap: float) -> _Rows:
     """Room for what is said of each place, for its buffers, and for the bands between them."""
     places, tops, bottoms = [1.0], [8.0], [8.0 + CHIP]
     cache = bottoms[0] + HEAD + 3
     ends = [cache + L2]  # below which the next level can begin
     for level in levels[1:]:
         places.append(max(ends[-1] + 4, places[-1] + SAID))
-        tops.append(max(ends[-1] + GAP, places[-1] + 8))
+        tops.append(max(ends[-1] + gap, places[-1] + 8))
         bottoms.append(tops[-1] + CHIP if level.buffers else ends[-1])
         ends.append(bottoms[-1])
-    work = max(ends[-1] + GAP, places[-1] + SAID)
+    work = max(ends[-1] + gap, places[-1] + SAID)
     return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work)
 
 
-def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows, scrolls: bool) -> Scene:
+def _lines_of_time(lanes: Sequence[Lane], times: Times | None) -> int:
+    """How many times stand below each other on the bands between two places, at most."""
+    told: Counter[tuple[str, int, int]] = Counter()
+    for lane in lanes:
+        for band in lane.bands:
+            if times is not None and (band.buffer, band.load) in times.now:
+                told[(band.buffer, *_route(band))] += 1
+    return max(told.values(), default=0)
+
+
+def _strip(
+    memory: Memory, lanes: Sequence[Lane], rows: _Rows, times: Times | None, scrolls: bool
+) -> Scene:
     room = max(sum(map(_columns, lanes)), MOST) * LANE
     wide = PLACES + room + INSET * len(rows.places)
     shapes = _places(memory, rows, wide)
@@ -176,7 +221,7 @@ def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows, scrolls: bool) ->
     ]
     x = PLACES
     for lane in lanes:
-        shapes += _lane(lane, x, rows)
+        shapes += _lane(lane, x, rows, times)
         x += LANE * _columns(lane)
     return Scene(wide, rows.end + 1, tuple(shapes), scrolls=scrolls)
 
@@ -209,7 +254,7 @@ def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
     return shapes
 
 
-def _lane(lane: Lane, x: float, rows: _Rows) -> list[Shape]:
+def _lane(lane: Lane, x: float, rows: _Rows, times: Times | None) -> list[Shape]:
     """Its bands, what is said of them over these, and its buffers."""
     shapes: list[Shape] = []
     said: list[Shape] = []
@@ -222,8 +267,10 @@ def _lane(lane: Lane, x: float, rows: _Rows) -> list[Shape]:
         y = rows.beside_cache(low, high)[-1][0] + (HEAD + 3 if len(both) > 1 else 5)
         for band in both:
             aside = LANE / 4 * (-1 if band.load else 1) if len(both) > 1 else 0.0
-            shapes += _band(band, middle + aside, low, high, rows)
-            label = _label(band, middle, y + (0 if band.load or len(both) > 1 else HEAD))
+            weight = _weight(lane, band, times)
+            shapes += _band(band, weight, middle + aside, low, high, rows)
+            top = y + (0 if band.load or len(both) > 1 else HEAD)
+            label = _label(band, weight, middle, top)
             said += label
             y += LINE * sum(isinstance(shape, Words) for shape in label)
     for k, (use, level) in enumerate(zip(lane.uses, lane.levels, strict=True)):
@@ -241,9 +288,33 @@ def thickness(size: int) -> float:
     return min(max(log2(size) - 4, THINNEST), THICKEST) if size > 0 else THINNEST
 
 
-def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> list[Shape]:
+class _Weight(NamedTuple):
+    """How wide a band is in px, and was, None where that is the same; and its time in words."""
+
+    wide: float
+    was: float | None
+    time: str
+
+
+def _weight(lane: Lane, band: Band, times: Times | None) -> _Weight:
+    """By its bytes or its time, which bands of one buffer and way share by their bytes."""
+    if times is None:
+        was = None if band.before is None else thickness(band.before)
+        return _Weight(thickness(band.bytes), was, "")
+    key = band.buffer, band.load
+    alike = sum(other.bytes for other in lane.bands if (other.buffer, other.load) == key)
+    share = band.bytes / alike if alike else 1.0
+    us = times.now.get(key, 0.0) * share
+    wide = times.width(us)
+    was = times.width(times.before.get(key, 0.0) * share) if times.before is not None else wide
+    return _Weight(wide, was if abs(was - wide) >= 1 else None, us_text(us) if us else "")
+
+
+def _band(
+    band: Band, weight: _Weight, middle: float, low: float, high: float, rows: _Rows
+) -> list[Shape]:
     """From `low` to `high`, up to the cache and on from it, its head where the data arrives."""
-    wide = thickness(band.bytes)
+    wide = weight.wide
     point, back = (high, high - HEAD) if band.load else (low, low + HEAD)
     head = path(
         "head", ((middle, point), (middle - wide / 2 - 4, back), (middle + wide / 2 + 4, back))
@@ -253,8 +324,8 @@ def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> li
         (wide, heat(band.reuse) if band.load else "stored"),
         (wide, "read" if band.load else "write"),
     ]
-    if band.before is not None:
-        drawn.append((thickness(band.before), "ghost"))
+    if weight.was is not None:
+        drawn.append((weight.was, "ghost"))
     shapes: list[Shape] = [head]
     shapes += [
         Rect(middle - across / 2, top, across, bottom - top, role)
@@ -262,13 +333,16 @@ def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> li
         for top, bottom in pieces
     ]
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
+    way += f" in {weight.time}, modelled" if weight.time else ""
     way += f", {_done(band.at)}" if band.at else ""
     return standing(Stands(band.buffer, statement=band.stages, title=way), shapes)
 
 
-def _label(band: Band, x: float, y: float) -> list[Shape]:
-    """Its bytes on it, how often each cell is loaded, what it was."""
+def _label(band: Band, weight: _Weight, x: float, y: float) -> list[Shape]:
+    """Its bytes on it, its time, how often each cell is loaded, what it was."""
     lines = [(f"{'↓' if band.load else '↑'} {size_text(band.bytes)}", "on")]
+    if weight.time:
+        lines.append((weight.time, "on-strong"))
     if band.load:
         lines.append((times_each(band.reuse), "on-strong"))
     if band.at:

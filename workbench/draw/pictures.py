@@ -10,7 +10,7 @@ from workbench import insight
 from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail, Refusal
-from workbench.draw.memory import covered_places, memory_picture
+from workbench.draw.memory import Times, covered_places, memory_picture
 from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
@@ -51,6 +51,7 @@ def picture_of(
     before: PrimFunc | None = None,
     asked: tuple[int, ...] | None = None,
     steps: Steps = (),
+    times: Times | None = None,
     source: Source | None = None,
 ) -> Picture:
     """The picture `name` of `func`: one of `PICTURES`.
@@ -60,16 +61,17 @@ def picture_of(
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
     else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
-    of `steps` stand, by the numbers of these, `func` the last. What differs from the program
-    `before` is marked. `source` gives the data of programs, where it is kept. Raises ValueError for
-    another name, and for a buffer, axis, value or level that the program does not have.
+    of `steps` stand, by the numbers of these, `func` the last. With `times`, bands of "memory" are
+    as wide as these. What differs from the program `before` is marked. `source` gives the data of
+    programs, where it is kept. Raises ValueError for another name, and for a buffer, axis, value or
+    level that the program does not have.
     """
     _check(name, buffer, level, select)
     data = source or Source()
     if name == "who":
         return _who(func, buffer, before, asked, data)
     if name == "memory":
-        return memory_picture(data.memory(func), data.memory(before) if before else None)
+        return memory_picture(data.memory(func), data.memory(before) if before else None, times)
     if name == "pipeline":
         then = None
         if before is not None:
@@ -149,7 +151,10 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
 
 
 class Source:
-    """Where the data of pictures comes from: worked out anew each time."""
+    """Where the data of pictures comes from: worked out anew each time, of what is of a `gpu`."""
+
+    def __init__(self, gpu: str = GPU) -> None:
+        self.gpu = gpu
 
     def who(self, func: PrimFunc, buffer: str | None) -> Who:
         """Who computes each cell of `buffer`."""
@@ -169,8 +174,8 @@ class Source:
         return insight.pipelines(func, lowered)
 
     def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
-        """The kernels of the program on `GPU`. Raises Fail where there is no valid one."""
-        opened, gpu = open_blocks(func), get(GPU)
+        """The kernels of the program on the GPU. Raises Fail where there is no valid one."""
+        opened, gpu = open_blocks(func), get(self.gpu)
         try:
             for finding in check_program(opened, gpu):
                 if finding.kind == "error":
@@ -186,11 +191,11 @@ class Source:
 
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """How full a multiprocessor is with each of its kernels."""
-        return [insight.occupancy(kernel, get(GPU)) for kernel in self.kernels(func)]
+        return [insight.occupancy(kernel, get(self.gpu)) for kernel in self.kernels(func)]
 
     def roofline(self, func: PrimFunc) -> Roofline:
         """Where its kernels stand under the roofs."""
-        found = insight.roofline(self.kernels(func), get(GPU))
+        found = insight.roofline(self.kernels(func), get(self.gpu))
         assert found is not None, "the catalogue has its data sheet"
         return found
 

@@ -56,10 +56,10 @@ class HistoryNode:
 
     def _places_of(self, func: PrimFunc, edit: Edit | None) -> Places:
         """Where everything is in `func`; the parent knows it of those that the step left alone."""
-        if edit is not None and edit.func is func:
-            return edit.places
         known = self.parent.places.get(func.name) if self.parent else None
-        return known if known is not None and known.func is func else places(func)
+        if known is not None and known.func is func:
+            return known
+        return edit.places if edit is not None and edit.func is func else places(func)
 
     @property
     def func(self) -> PrimFunc:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from workbench.check.kernels import extent_of
@@ -13,7 +13,6 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     CommitGroup,
-    Expr,
     For,
     IfThenElse,
     Kernel,
@@ -24,6 +23,7 @@ from workbench.ir import (
     WaitGroup,
     children,
     free_vars,
+    once,
     stmts_of,
     walk,
 )
@@ -44,6 +44,34 @@ def chain(
     run = _Run(latencies, compiled(kernel), shorter or {})
     run.visit(kernel.body, 1)
     return max(run.now, run.stored)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Of a store: the registers that it reads, its loads and those that are chosen, its work.
+
+    `instructions` are those of its operations; `in_memory` is 1 where it stores to memory, else 0.
+    """
+
+    used: tuple[Buffer, ...]
+    loads: tuple[BufferLoad, ...]
+    chosen: tuple[Node, ...]
+    instructions: int
+    in_memory: int
+
+
+@once
+def _told(store: BufferStore) -> _Told:
+    (index,) = store.indices
+    lanes = index.lanes if isinstance(index, Ramp) else 1
+    loads = tuple(n for n in walk(store.value) if isinstance(n, BufferLoad))
+    return _Told(
+        tuple(dict.fromkeys(load.buffer for load in loads)),
+        loads,
+        tuple(chosen_loads(store.value)),
+        operations(store.value) * lanes,
+        int(store.buffer.scope != "local"),
+    )
 
 
 @dataclass
@@ -69,8 +97,9 @@ class _Run:
             case BufferStore():
                 self._store(stmt, times)
             case IfThenElse():
-                self._wait_for(stmt.condition)
-                self.now += max((self.latencies.get(n, 0) for n in walk(stmt.condition)), default=0)
+                asked = [n for n in walk(stmt.condition) if isinstance(n, BufferLoad)]
+                self._wait_for(load.buffer for load in asked)
+                self.now += max((self.latencies.get(load, 0) for load in asked), default=0)
                 for branch in (child for child in children(stmt) if isinstance(child, Stmt)):
                     self.visit(branch, times)
             case Barrier():
@@ -114,25 +143,22 @@ class _Run:
         self.held = {buffer: at + clocks for buffer, at in self.held.items()}
         self.copies = [at + clocks for at in self.copies]
 
-    def _wait_for(self, expr: Expr) -> None:
-        """Wait until the registers that `expr` reads have their values."""
-        used = [n.buffer for n in walk(expr) if isinstance(n, BufferLoad)]
+    def _wait_for(self, used: Iterable[Buffer]) -> None:
+        """Wait until the registers of these have their values."""
         self.now = max([self.now, *(self.held.get(buffer, 0.0) for buffer in used)])
 
     def _store(self, store: BufferStore, times: int) -> None:
-        self._wait_for(store.value)
-        (index,) = store.indices
-        lanes = index.lanes if isinstance(index, Ramp) else 1
-        loads = [self.latencies[n] for n in walk(store.value) if self._anew(n)]
-        chosen = [self.latencies.get(n, 0.0) for n in chosen_loads(store.value)]
+        told = _told(store)
+        self._wait_for(told.used)
+        loads = [self.latencies[load] for load in told.loads if self._anew(load)]
+        chosen = [self.latencies.get(load, 0.0) for load in told.chosen]
         if chosen and not store.is_async:  # a branch for the turns that are written out together
             self.now += (times // min(times, self.inner) - 1) * max(chosen)
-        in_memory = store.buffer.scope != "local"
-        self.now += times * (operations(store.value) * lanes + len(loads) + in_memory)
+        self.now += times * (told.instructions + len(loads) + told.in_memory)
         there = self.now + max(loads, default=0.0)
         if store.is_async:
             self.begun = max(self.begun, there)
-        elif in_memory:
+        elif told.in_memory:
             self.stored = max(self.stored, there)
         else:
             self.held[store.buffer] = max(self.held.get(store.buffer, 0.0), there)

@@ -5,7 +5,8 @@ is, if it comes to few instructions, else some of its turns are put together. Wh
 loop have in common is loaded once, ahead of it, and stored once, behind it, unless threads wait in
 it, or it differs in turns of a loop inside that are not all written out. A load that is chosen by a
 condition stays in its branch. Loads of shared memory that lie side by side in such turns become one
-of up to 16 bytes, where they are surely aligned; pointers into global memory are not known to be.
+of up to 16 bytes, where they are surely aligned, as do loads and stores of local memory; pointers
+into global memory are not known to be.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from workbench.arith import reads_memory
 from workbench.check.kernels import extent_of
 from workbench.emulate.kernels.affine import Digits, Form
-from workbench.insight.accesses import Access, Loop
+from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.spread import width
+from workbench.insight.wavefronts import WORD
 from workbench.ir import (
     ARITHMETIC,
     BITWISE,
@@ -25,6 +28,7 @@ from workbench.ir import (
     SHUFFLE,
     Barrier,
     BinOp,
+    Buffer,
     BufferLoad,
     BufferStore,
     Call,
@@ -49,6 +53,9 @@ from workbench.ir import (
 WRITTEN = 100  # instructions up to which turns of a loop are written out: all, or a power of two
 OTHERS = 24  # registers of a thread for indices and what is on its way
 VECTOR = 16  # bytes that a load brings at most
+# Of a thread, of a multiprocessor, and of what a thread's are a multiple, on every CUDA GPU since
+# sm_60 (CUDA C++ Programming Guide, technical specifications; cuda_occupancy.h)
+MOST_REGISTERS, REGISTERS, ROUNDED = 255, 65536, 8
 
 
 @dataclass(frozen=True)
@@ -58,29 +65,37 @@ class Compiled:
     `together` has the variables of its loops with how many turns are written out at a time, all of
     them where that is the extent. In the loops `waiting`, threads wait, for each other or for
     copies. In those `asked`, conditions ask which turn it is, so that the first turns that are
-    written out stand ahead of the rest. `registers` are those that a thread needs, estimated: more
-    than there are if it spills.
+    written out stand ahead of the rest. A thread's own arrays `in_memory` are in local memory:
+    those at numbers that loops count, which registers do not have, and those that are `spilled`
+    where there are surely too few registers: of all, such a share of the cells. Each has with it
+    the loops in which it is written: there no turn finds what the one before had. `registers` are
+    those of a thread, estimated.
     """
 
     together: Mapping[Var, int]
     waiting: frozenset[Var]
     asked: frozenset[Var]
+    in_memory: frozenset[Buffer]
+    spilled: Mapping[Buffer, frozenset[Var]]
+    share: float
     registers: int
 
     def issued(self, access: Access) -> Access:
         """`access` in the turns in which it is made, and as wide."""
         if access.store and access.node in chosen_loads(access.store.value):
             return access
+        scope, rewritten = access.buffer.scope, self.spilled.get(access.buffer, frozenset())
         used, loops, rolled = access.variables(), list[Loop](), False
         for loop in reversed(access.loops):
             threads = loop.role in ("block", "thread")
-            if threads or rolled or loop.var in used or loop.var in self.waiting:
+            counted = not threads and self.together[loop.var] < loop.extent
+            if threads or rolled or loop.var in used | self.waiting | rewritten:
                 loops.append(loop)
                 # registers have no addresses: what is loaded there differs from turn to turn
-                rolled = rolled or not (threads or self.together[loop.var] >= loop.extent)
+                rolled = rolled or counted
         fewer = replace(access, loops=tuple(reversed(loops)))
-        alone = access.writes or access.buffer.scope != "shared" or width(access) > 1
-        return fewer if alone else self._merged(fewer)
+        joins = not access.writes if scope == "shared" else scope == "local" and not rewritten
+        return self._merged(fewer) if joins and width(access) == 1 else fewer
 
     def shares(self, loads: Iterable[Access]) -> dict[Access, float]:
         """What part of the turns of each of `loads` is made: the rest finds what another loaded.
@@ -171,9 +186,34 @@ def compiled(kernel: Kernel) -> Compiled:
         for node in walk_statements(loop.body)
         if isinstance(node, IfThenElse) and loop.loop_var in free_vars(node.condition)
     }
-    own = (buffer for buffer in kernel.allocs if buffer.scope == "local")
-    words = sum(-(-prod(b.shape) * dtypes.itemsize(b.type) // 4) for b in own)
-    return Compiled(together, frozenset(waiting), frozenset(asked), words + OTHERS)
+    in_memory = frozenset(a.buffer for a in accesses(kernel) if _is_counted(a, together))
+    own = {b for b in kernel.allocs if b.scope == "local"} - in_memory
+    words = sum(-(-prod(b.shape) * dtypes.itemsize(b.type) // WORD) for b in own)
+    most = min(MOST_REGISTERS, REGISTERS // prod(kernel.block) // ROUNDED * ROUNDED)
+    spilled: dict[Buffer, frozenset[Var]] = {}
+    for access in accesses(kernel) if words > most else ():
+        if access.writes and access.buffer in own:
+            written = {x.var for x in access.loops if x.role not in ("block", "thread")}
+            spilled[access.buffer] = spilled.get(access.buffer, frozenset()) | written
+    return Compiled(
+        together,
+        frozenset(waiting),
+        frozenset(asked),
+        in_memory | spilled.keys(),
+        spilled,
+        min(1.0, (words + OTHERS - most) / words) if spilled else 0.0,
+        min(words + OTHERS, most),
+    )
+
+
+def _is_counted(access: Access, together: Mapping[Var, int]) -> bool:
+    """Whether it is to an array of a thread, at a number that is not known when it is compiled."""
+    if access.buffer.scope != "local" or access.buffer.is_fragment:
+        return False
+    rolled = {x.var for x in access.loops if together.get(x.var, 1) < x.extent}
+    return any(
+        reads_memory(index) or not rolled.isdisjoint(free_vars(index)) for index in access.indices
+    )
 
 
 @once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, TypeAlias
@@ -12,13 +12,14 @@ import numpy as np
 from workbench import script
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions
-from workbench.insight.compiled import Compiled, compiled, operations
+from workbench.insight.compiled import operations
 from workbench.insight.kinds import UnknownError, kinds_of_requests
-from workbench.insight.sectors import SECTOR, sectors
+from workbench.insight.made import Made, made
+from workbench.insight.sectors import SECTOR
 from workbench.insight.spread import width
-from workbench.insight.warps import IDLE, distinct, lane_bytes, text_of
-from workbench.insight.wavefronts import WARP, wavefronts
-from workbench.ir import Buffer, BufferLoad, Kernel, const, dtypes, once
+from workbench.insight.warps import IDLE, distinct, text_of
+from workbench.insight.wavefronts import WARP
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, const, dtypes, once
 
 LINE = 128  # bytes that the L1 cache finds, or shared memory serves, in a turn
 
@@ -49,75 +50,47 @@ class UncountedError(Exception):
 def demands(kernel: Kernel) -> tuple[Demand, ...]:
     """What the statements of `kernel` ask for, each in order.
 
-    Requests are those of the kernel as it is `compiled`; a multiply and the add of it are one
+    Requests are those that nvcc most likely made, see `made`; a multiply and the add of it are one
     instruction. All bytes are asked of L2: `from_l2` says what L1 has of them. Raises
     UncountedError where data say what is touched, or there is too much to look at, and Fail where
     sizes say it.
     """
-    made = compiled(kernel)
     found: list[Demand] = []
-    every = accesses(kernel)
-    held = _held(every, made)
-    of_memory = [a for a in every if a.buffer.scope in ("global", "shared") and a not in held]
-    stored = {access.buffer for access in of_memory if access.writes}
-    kept = [a for a in of_memory if a.buffer.scope == "shared" or a.buffer not in stored]
-    shares = made.shares(access for access in kept if not access.writes)
-    for access in every:
-        if access in of_memory:
-            share = shares.get(access, 1.0)
-            found += _of_memory(kernel, access, made.issued(access), share)
+    every = {one.access: one for one in made(kernel)}
+    for access in accesses(kernel):
+        if access in every:
+            found += _of_memory(every[access])
         if access.writes:
             found += _of_arithmetic(kernel, access)
     return tuple(found)
 
 
-def _held(every: Sequence[Access], made: Compiled) -> set[Access]:
-    """The loads of a sum that a thread has started itself: it is in a register from then on."""
-    started: dict[Buffer, int] = {}
-    for access in every:
-        if access.writes:
-            started[access.buffer] = started.get(access.buffer, 0) + 1
-    return {
-        load
-        for load in every
-        if load.store is not None
-        and not load.writes
-        and load.store.buffer is load.buffer
-        and started[load.buffer] > 1
-        and text_of(load) == script.expr_text(BufferLoad(load.buffer, load.store.indices))
-        and made.waiting.isdisjoint(loop.var for loop in load.loops)
-    }
-
-
 def statement_of(access: Access) -> str:
     """The statement that an access is made by, as it stands in the kernel."""
-    if access.store is None:
-        return f"if {text_of(access)}"
-    store = access.store
+    return f"if {text_of(access)}" if access.store is None else _text_of_store(access.store)
+
+
+@once
+def _text_of_store(store: BufferStore) -> str:
     cell = script.expr_text(BufferLoad(store.buffer, store.indices))
     return f"{cell} = {script.expr_text(store.value)}"
 
 
-def _of_memory(kernel: Kernel, access: Access, issued: Access, share: float) -> Iterator[Demand]:
-    """The requests of an access, as it is `issued`, in that `share` of its turns."""
-    try:
-        table, times = kinds_of_requests(kernel, issued)
-    except UnknownError:
-        raise UncountedError(text_of(access)) from None
-    times = times * share
-    each, scope = lane_bytes(issued), access.buffer.scope
-    requests = float(times.sum())
-    yield Demand("issue", access, requests, requests)
-    needed = distinct(table) * each
+def _of_memory(one: Made) -> Iterator[Demand]:
+    """What the requests of an access ask for, as they are made."""
+    access, table, times = one.access, one.table, one.times
+    if not one.is_known:
+        raise UncountedError(text_of(access))
+    yield Demand("issue", access, one.requests, one.requests)
+    needed = distinct(table) * one.width
     least = float((-(-needed // LINE) * times).sum())
-    if scope == "shared":
-        turns = wavefronts(table, each, writes=access.writes)
-        yield Demand("shared", access, float((turns * times).sum()), least)
+    if access.buffer.scope == "shared":
+        yield Demand("shared", access, one.taken, least)
         return
-    yield Demand("L1", access, float((_lines(table, each) * times).sum()), least)
-    moved = float((sectors(table, each) * times).sum()) * SECTOR
+    lines = float((_lines(table, one.width) * times).sum())
+    yield Demand("L1", access, lines, lines if access.buffer.scope == "local" else least)
     packed = float((-(-needed // SECTOR) * times).sum()) * SECTOR
-    yield Demand("L2", access, moved, packed)
+    yield Demand("L2", access, one.taken * SECTOR, packed)
 
 
 def _lines(table: Any, bytes_each: int) -> Any:

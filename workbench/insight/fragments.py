@@ -8,7 +8,7 @@ from math import prod
 
 from workbench.check.kernels import extent_of
 from workbench.ir import Buffer, For, Kernel, dtypes, path_to
-from workbench.lower.warp_calls import TILE, WARP, WarpCall, tiles_in, warp_call, warp_calls
+from workbench.lower.warp_calls import TILE, WARP, WarpCall, warp_call, warp_calls
 
 # PTX ISA, wmma.load: of a tile of matrix_a or matrix_b every cell is held twice, in 16 halves of
 # each thread; of an accumulator once. A register has 4 bytes.
@@ -53,7 +53,7 @@ def _of(kernel: Kernel, buffer: Buffer) -> Fragments:
         dict(kernel.views)[buffer].name,
         buffer.tag,
         buffer.type,
-        tiles_in(buffer),
+        prod(buffer.shape) // (TILE * TILE),
         size // (WARP * _REGISTER),
         tuple(dict.fromkeys(filled)),
         tuple(dict.fromkeys(used)),

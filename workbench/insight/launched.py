@@ -17,8 +17,9 @@ from workbench.insight.from_l2 import from_l2
 from workbench.insight.occupancy import Occupancy, occupancy
 from workbench.insight.sectors import SECTOR
 from workbench.insight.wavefronts import WARP
-from workbench.ir import Kernel, Node, Var
+from workbench.ir import Buffer, Kernel, Node, Var
 from workbench.lower.keep_values import keep_values
+from workbench.lower.shared_memory import shared_bytes
 from workbench.target import Target
 
 Resource: TypeAlias = Literal[
@@ -38,17 +39,27 @@ class Part:
     us: float
 
 
+class Share(NamedTuple):
+    """How long a resource is busy with the loads of one buffer, or its stores, in microseconds."""
+
+    buffer: str
+    writes: bool
+    us: float
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """How long, in microseconds, one resource is busy with all that is asked of it.
 
     `parts` are sorted, the longest first; there are none where no statement makes the difference.
+    `shares` tell loads of a buffer from its stores, also where only the longer way counts.
     """
 
     resource: Resource
     us: float
     words: str
     parts: tuple[Part, ...] = ()
+    shares: tuple[Share, ...] = ()
 
 
 class Rates(NamedTuple):
@@ -61,6 +72,7 @@ class Rates(NamedTuple):
     l2: float
     device: float
     cache: int
+    l1: int  # bytes of a multiprocessor, shared memory among them
     launch: float  # seconds of a launch, and of each block
     block: float
     shared_wait: float  # clocks to a value in shared memory, in L1, in L2, and beyond
@@ -80,6 +92,7 @@ def rates_of(target: Target) -> Rates | None:
         target.l2_bandwidth,
         target.bandwidth,
         target.l2_bytes,
+        target.l1_bytes,
         target.launch_seconds,
         target.block_seconds,
         target.shared_latency,
@@ -99,10 +112,11 @@ def launch(kernel: Kernel, target: Target, rates: Rates, registers: int | None) 
     kept = keep_values(kernel)
     full = occupancy(kernel, target, registers)
     if full is not None and full.registers[0] < full.registers[1]:
-        needed = min(compiled(kept).registers, target.max_registers_per_thread or 1)
-        full = occupancy(kernel, target, needed)
+        full = occupancy(kernel, target, compiled(kept).registers)
     assert full is not None  # of a target whose rates are known
-    asked = from_l2(kept, demands(kept), max(full.room[1], 1), rates.sms)
+    room = max(full.room[1], 1)
+    in_shared = room * (shared_bytes(kernel) + (target.shared_bytes_reserved or 0))
+    asked = from_l2(kept, demands(kept), room, rates.sms, max(0, rates.l1 - in_shared))
     return Launch(kept, rates, full, asked)
 
 
@@ -123,6 +137,7 @@ class Launch:
     waits: float = 1.0
     starts: float = 1.0
     shorter: Mapping[Var, int] = field(default_factory=dict)
+    _alone: dict[object, float] = field(default_factory=dict, repr=False)  # by what it depends on
 
     @cached_property
     def blocks(self) -> int:
@@ -195,28 +210,38 @@ class Launch:
         Only by what `writes`, or does not, where that is said.
         """
         mine = [d for d in self.asked if d.resource == resource]
+        shares = together(Share(d.access.buffer.name, d.access.writes, d.amount * us) for d in mine)
         if writes is not None:
             mine = [d for d in mine if d.access.writes == writes]
         parts = _parts((d.access, d.amount * us) for d in mine)
         amount = sum(d.amount for d in mine)
-        return Term(resource, amount * us, f"{short(amount)} {words}", parts)
+        return Term(resource, amount * us, f"{short(amount)} {words}", parts, shares)
 
     def _device(self) -> Term:
         if self.bytes <= self.rates.cache:
             return Term("device", 0.0, f"all {short(self.bytes)} bytes stay in L2 from run to run")
         speed = self.rates.device
         words = f"{short(self.bytes)} bytes, each once, at {speed / 1e12:.3g} TB/s"
-        return Term("device", self.bytes / speed * 1e6, words)
+        stored: dict[Buffer, bool] = {}  # and not loaded
+        for access in accesses(self.kernel):
+            if access.buffer.scope == "global":
+                stored[access.buffer] = stored.get(access.buffer, True) and access.writes
+        shares = (Share(b.name, way, bytes_of(b) / speed * 1e6) for b, way in stored.items())
+        return Term("device", self.bytes / speed * 1e6, words, shares=tuple(shares))
 
     def _latency(self) -> Term:
         """What a warp waits for by itself, as often as blocks come one after the other."""
         rates = self.rates
-        alone = chain(self.kernel, self._latencies(), self.shorter)
+        latencies = self._latencies()
+        told = (*latencies.values(), *self.shorter.items())
+        if told not in self._alone:  # as what is better differs, most often in something else
+            self._alone[told] = chain(self.kernel, latencies, self.shorter)
+        alone = self._alone[told]
         room = max(self.occupancy.room[1], 1)
-        waves = -(-self.blocks // (room * rates.sms))
+        waves = max(1.0, -(-self.blocks // rates.sms) / room)  # a place that is free is taken anew
         us = self.waits * waves * alone / rates.clock * 1e6
         full = f"{self.occupancy.fraction[1]:.0%} of the warps that there is room for"
-        times = f", {waves} times one after the other" if waves > 1 else ""
+        times = f", {waves:.3g} times one after the other" if waves > 1 else ""
         words = f"a warp alone takes {us_text(us / waves)}{times}; there are {full}"
         return Term("latency", us, words)
 
@@ -250,8 +275,16 @@ def _parts(shares: Iterable[tuple[Access, float]]) -> tuple[Part, ...]:
     return tuple(sorted(parts, key=lambda part: -part.us))
 
 
+def together(shares: Iterable[Share]) -> tuple[Share, ...]:
+    """The same buffer and way once."""
+    total: dict[tuple[str, bool], float] = {}
+    for buffer, writes, us in shares:
+        total[buffer, writes] = total.get((buffer, writes), 0.0) + us
+    return tuple(Share(buffer, writes, us) for (buffer, writes), us in total.items())
+
+
 def us_text(us: float) -> str:
-    return f"{us:.3g} µs" if us < 1000 else f"{us:,.0f} µs"
+    return f"{us:.3g} µs" if us < 999.5 else f"{us:,.0f} µs"
 
 
 def short(number: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.diag import Fail
 from workbench.insight.demands import UncountedError
-from workbench.insight.launched import Launch, Term, launch, rates_of, us_text
+from workbench.insight.launched import Launch, Term, launch, rates_of, together, us_text
 from workbench.insight.page import Kind, Table
 from workbench.ir import Kernel, walk_statements
 from workbench.lower.warp_calls import is_warp_call
@@ -30,6 +30,22 @@ class Modelled:
     caption: str
     table: Table
     kind: Kind = "modelled"
+
+    def moved(self) -> dict[tuple[str, bool], float]:
+        """The µs of the loads (True) and the stores of each buffer: of what carries them longest.
+
+        Registers carry theirs in no time of their own.
+        """
+        found: dict[tuple[str, bool], float] = {}
+        for term in self.terms:
+            if term.resource in CARRIERS:
+                for buffer, writes, us in term.shares:
+                    found[buffer, not writes] = max(found.get((buffer, not writes), 0.0), us)
+        return found
+
+
+CARRIERS = ("L1", "shared", "L2", "device")
+"""The resources that data go through."""
 
 
 class NoTimeError(Exception):
@@ -89,4 +105,6 @@ def _together(runs: Iterable[Sequence[Term]]) -> Iterator[Term]:
     for same in zip(*runs, strict=True):
         longest = max(same, key=lambda term: term.us)
         parts = sorted((p for term in same for p in term.parts), key=lambda part: -part.us)
-        yield replace(longest, us=sum(term.us for term in same), parts=tuple(parts))
+        shares = together(share for term in same for share in term.shares)
+        us = sum(term.us for term in same)
+        yield replace(longest, us=us, parts=tuple(parts), shares=shares)

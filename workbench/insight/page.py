@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["modelled", "counted", "measured", "recorded"]
-"""Where a number comes from: a data sheet and the program, counting, a device, an earlier run."""
+Kind: TypeAlias = Literal["modelled", "counted", "emulated", "measured", "recorded"]
+"""Where a number comes from: a data sheet and the program, counting, a run on the emulator, a
+device, an earlier run."""
 
 KIND_WORDS: dict[str, str] = {
     "modelled": "worked out from the program and a GPU's data sheet",
     "counted": "from the program's loops, not measured on a GPU",
+    "emulated": "from a run on the emulator, not on a GPU",
     "measured": "measured on the device named",
     "recorded": "measured earlier, on the device and day named",
 }

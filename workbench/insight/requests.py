@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.insight.accesses import Access, accesses, kind_of
+from workbench.insight.accesses import Access, kind_of
+from workbench.insight.asked import asked
 from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.kinds import UnknownError, examples_of_requests
 from workbench.insight.page import Point
@@ -152,22 +153,22 @@ def worst_of(found: Sequence[Requests]) -> int:
 
 @once
 def _of_kernel(kernel: Kernel, scope: str) -> list[Requests | str]:
-    wanted = (access for access in accesses(kernel) if access.buffer.scope == scope)
+    wanted = (access for access, _ in asked(kernel, scope))
     return [made for access in wanted if (made := _requests(kernel, access)) is not None]
 
 
 def _requests(kernel: Kernel, access: Access) -> Requests | str | None:
     """None where no lane is ever awake."""
     try:
-        asked = examples_of_requests(kernel, access)
+        every = examples_of_requests(kernel, access)
     except UnknownError:
         return text_of(access)
-    if not len(asked.table):
+    if not len(every.table):
         return None
-    cost, least = _costs(access, asked.table)
+    cost, least = _costs(access, every.table)
     worst = int(np.lexsort([-cost, least - cost])[0])
-    turns = {x.name: asked.turns[x.var] for x in access.loops if x.var in asked.turns}
-    turns |= {WARPS: asked.warps, ELEMENT: asked.elements}
+    turns = {x.name: every.turns[x.var] for x in access.loops if x.var in every.turns}
+    turns |= {WARPS: every.warps, ELEMENT: every.elements}
     axes = _axes(kernel, access)
     return Requests(
         kernel,
@@ -175,11 +176,11 @@ def _requests(kernel: Kernel, access: Access) -> Requests | str | None:
         axes,
         {axis: int(turns[axis][worst]) if axis in turns else 0 for axis in axes},
         int(cost[worst]),
-        int(asked.times[cost == cost[worst]].sum()),
-        int(asked.times.sum()),
-        int((cost * asked.times).sum()),
-        int((least * asked.times).sum()),
-        int((distinct(asked.table) * lane_bytes(access) * asked.times).sum()),
+        int(every.times[cost == cost[worst]].sum()),
+        int(every.times.sum()),
+        int((cost * every.times).sum()),
+        int((least * every.times).sum()),
+        int((distinct(every.table) * lane_bytes(access) * every.times).sum()),
     )
 
 

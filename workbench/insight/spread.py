@@ -50,10 +50,12 @@ def width(access: Access) -> int:
 
 
 def neighbours(access: Access) -> Var | None:
-    """The variable of the innermost loop whose turns touch neighbouring cells, if there is one."""
+    """The variable of the innermost loop whose turns touch neighbours, cells or vectors of them."""
     of = spread(access)
     own = {var: loop.var for var, loop in zip(of.extents, access.loops, strict=True)}
-    digits = [d for d, step in of.forms[-1].terms.items() if isinstance(d, Digit) and step == 1]
+    digits = [
+        d for d, step in of.forms[-1].terms.items() if isinstance(d, Digit) and step == of.width
+    ]
     beside = {digit.var for digit in digits if digit.stride == 1}
     return next((own[var] for var in reversed(of.extents) if var in beside), None)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from workbench.check.kernels import extent_of
-from workbench.insight.accesses import Access
+from workbench.insight.accesses import Access, Loop
 from workbench.insight.compiled import VECTOR, compiled
 from workbench.insight.demands import LINE, Demand, bytes_of, statement_of
 from workbench.insight.launched import Launch, us_text
@@ -20,7 +21,7 @@ from workbench.insight.page import Kind, Table
 from workbench.insight.spread import neighbours
 from workbench.insight.warps import lane_bytes
 from workbench.insight.wavefronts import WARP
-from workbench.ir import For, Kernel, Var, walk
+from workbench.ir import Buffer, For, Kernel, Var, free_vars, walk
 from workbench.target import Target
 
 TILE = 8  # cells of a thread down and across, for which each load of an operand can be used
@@ -31,10 +32,10 @@ LEAST = 0.01  # of the time: a fault that would gain less is not told
 class Fault:
     """One thing that a kernel could do better, and `gain`, the µs of the modelled time without it.
 
-    `name` is "coalescing", "conflicts", "reuse", "redundant", "launch", "idle lanes", "idle
-    multiprocessors", "latency" or "instructions"; `statement` and `buffer` say where it is, "" for
-    the whole kernel. `verb` would help, at `place`, a loop or buffer ("" where no one place says
-    it).
+    `name` is "coalescing", "conflicts", "reuse", "redundant", "registers", "launch", "idle lanes",
+    "idle multiprocessors", "latency" or "instructions"; `statement` and `buffer` say where it is,
+    "" for the whole kernel. `verb` would help, at `place`, a loop or buffer ("" where no one place
+    says it), once the binds of the loops `undo` are undone.
     """
 
     name: str
@@ -45,6 +46,14 @@ class Fault:
     kernel: str
     statement: str = ""
     buffer: str = ""
+    undo: tuple[str, ...] = ()
+
+    @property
+    def help(self) -> str:
+        """What would help, in words: "undo the bind of j_0, then split j_0"; "" for nothing."""
+        told = f"{self.verb} {self.place}".strip()
+        binds = "bind" if len(self.undo) == 1 else "binds"
+        return f"undo the {binds} of {' and '.join(self.undo)}, then {told}" if self.undo else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,7 @@ def _faults(one: Launch) -> Iterator[Fault]:
         _reuse_of_global,
         _reuse_of_shared,
         _redundant,
+        _registers,
         _idle_multiprocessors,
         _idle_lanes,
         _launches,
@@ -113,14 +123,54 @@ def _fault(
     better: Launch,
     name: str,
     words: str,
-    verb: str,
-    place: str,
+    help_: _Help,
     access: Access | None = None,
 ) -> Fault:
     statement = statement_of(access) if access else ""
     buffer = access.buffer.name if access else ""
     gain = one.us - better.us
-    return Fault(name, gain, words, verb, place, one.kernel.name, statement, buffer)
+    verb, place, undo = help_
+    return Fault(name, gain, words, verb, place, one.kernel.name, statement, buffer, undo)
+
+
+class _Help(NamedTuple):
+    """The verb that would help, where, and the loops whose binds are to be undone first."""
+
+    verb: str
+    place: str
+    undo: tuple[str, ...] = ()
+
+
+def _split_axis(one: Launch, role: str) -> _Help:
+    """To cut what is shared out among blocks, or threads, in other parts."""
+    bound = _axis(one, role)
+    return _Help("split", bound, (bound,)) if bound else _Help("bind", "")
+
+
+def _beside(access: Access) -> tuple[Loop | None, bool]:
+    """The loop whose turns touch neighbours, and whether each turn stores a cell of its own."""
+    var = neighbours(access)
+    loop = next((loop for loop in access.loops if loop.var is var), None)
+    indices = access.store.indices if access.store else ()
+    return loop, loop is not None and any(loop.var in free_vars(index) for index in indices)
+
+
+def _side_by_side(one: Launch, access: Access) -> _Help:
+    """To let neighbouring threads touch neighbouring cells."""
+    loop, own = _beside(access)
+    lanes = _axis(one, "threadIdx.x")
+    if loop is None or not own:
+        others = (x for x in access.loops if x.role == "thread" and x.name != "threadIdx.x")
+        for other in others:  # along which all lanes would load the same
+            if other.var not in access.variables():
+                return _Help("bind", other.var.name, (lanes, other.var.name))
+        # turns of a sum: threads that copy a tile may lie along them
+        return _Help("cache_write" if access.writes else "cache_read", access.buffer.name)
+    if loop.name == "threadIdx.x":  # too short
+        return _Help("split", lanes, (lanes,))
+    name = loop.var.name
+    bound = (lanes, name) if loop.role in ("block", "thread") else (lanes,)
+    return _Help("bind", name, tuple(filter(None, bound)))
 
 
 def _scaled(one: Launch, share: Callable[[Demand], float]) -> Launch:
@@ -159,19 +209,12 @@ def _wasteful(one: Launch, resource: str) -> Iterator[tuple[Access, Launch, str,
 
 def _coalescing(one: Launch) -> Iterator[Fault]:
     """Ideal: the lanes of each request lie side by side."""
-    stored = {v for d in one.asked if _is_result(d.access) for v in d.access.variables()}
     for access, better, turns, least in _wasteful(one, "L1"):
         words = (
             f"A {_verb(access)} of {access.buffer.name} touches {turns} lines of 128 bytes where "
             f"{least} would do"
         )
-        beside = neighbours(access)
-        place = beside.name if beside is not None and beside in stored else _axis(one, "thread")
-        yield _fault(one, better, "coalescing", words, "bind", place, access)
-
-
-def _is_result(access: Access) -> bool:
-    return access.writes and access.buffer.scope == "global"
+        yield _fault(one, better, "coalescing", words, _side_by_side(one, access), access)
 
 
 def _verb(access: Access) -> str:
@@ -185,22 +228,28 @@ def _conflicts(one: Launch) -> Iterator[Fault]:
         words = (
             f"A {_verb(access)} of {name} takes {turns} turns of the banks where {least} would do"
         )
-        yield _fault(one, better, "conflicts", words, "storage_align", name, access)
+        yield _fault(one, better, "conflicts", words, _Help("storage_align", name), access)
 
 
 def _reuse_of_global(one: Launch) -> Iterator[Fault]:
     """Ideal: a block's tile is large enough to use what is loaded `TILE` times, by each of two."""
-    loads = [d for d in one.asked if d.resource == "L1" and not d.access.writes]
-    yield from _reuse(one, loads, "cache_read")
+    loads = [
+        d
+        for d in one.asked
+        if d.resource == "L1" and not d.access.writes and d.access.buffer.scope == "global"
+    ]
+    yield from _reuse(one, loads, lambda buffer: _Help("cache_read", buffer))
 
 
 def _reuse_of_shared(one: Launch) -> Iterator[Fault]:
     """Ideal: a thread has `TILE` x `TILE` cells, and keeps what it loads for a row of them."""
     loads = [d for d in one.asked if d.resource == "shared" and not d.access.writes]
-    yield from _reuse(one, loads, "split")
+    yield from _reuse(one, loads, lambda _: _split_axis(one, "thread"))
 
 
-def _reuse(one: Launch, loads: Sequence[Demand], verb: str) -> Iterator[Fault]:
+def _reuse(
+    one: Launch, loads: Sequence[Demand], help_of: Callable[[str], _Help]
+) -> Iterator[Fault]:
     moves = _moves(one)
     computed = sum(d.amount for d in one.asked if d.resource == "arithmetic")
     made = [d.access for d in loads if moves[d.access].amount]
@@ -218,9 +267,8 @@ def _reuse(one: Launch, loads: Sequence[Demand], verb: str) -> Iterator[Fault]:
         f"{again:.1%} of what is loaded of {most.buffer.name} was loaded before; loads for each "
         f"operation: {moves[most].amount / computed:.2g}"
     )
-    place = most.buffer.name if verb == "cache_read" else _axis(one, "thread")
     better = _scaled(one, lambda demand: shares.get(demand.access, 1.0))
-    yield _fault(one, better, "reuse", words, verb, place, most)
+    yield _fault(one, better, "reuse", words, help_of(most.buffer.name), most)
 
 
 def _once(one: Launch, load: Access) -> float:
@@ -244,7 +292,30 @@ def _redundant(one: Launch) -> Iterator[Fault]:
             left = -(-left // fewer[loop.var])
         better = replace(_scaled(one, _of_store(store, 1 / alike)), shorter=fewer)
         words = f"{alike} threads copy the same cells of {store.buffer.name}, each for itself"
-        yield _fault(one, better, "redundant", words, "bind", own[-1].var.name, store)
+        yield _fault(one, better, "redundant", words, _Help("bind", own[-1].var.name), store)
+
+
+def _registers(one: Launch) -> Iterator[Fault]:
+    """Ideal: what a thread has for itself is in registers."""
+    made, moves = compiled(one.kernel), dict[tuple[Access, str], int]()
+    for k, demand in enumerate(one.asked):  # of an access: its requests stand ahead of its work
+        if demand.access.buffer in made.in_memory and demand.resource != "arithmetic":
+            moves.setdefault((demand.access, demand.resource), k)
+    groups: dict[Buffer | None, list[tuple[Access, int]]] = {}
+    for (access, _), k in moves.items():
+        whole = access.buffer in made.spilled  # one thing is too much, whichever has to go
+        groups.setdefault(None if whole else access.buffer, []).append((access, k))
+    for buffer, gone in groups.items():
+        left, access = {k for _, k in gone}, gone[0][0]
+        better = replace(one, asked=tuple(d for k, d in enumerate(one.asked) if k not in left))
+        words = f"{made.share:.0%} of what a thread keeps has no register: it is in local memory"
+        way = _split_axis(one, "thread")
+        if buffer is not None:
+            rolled = [x for x in access.loops if made.together.get(x.var, 1) < x.extent]
+            counts = next((x for x in rolled if x.var in access.variables()), None)
+            words = f"{buffer.name} is in local memory: a loop counts its cells, turn by turn"
+            way = _Help("unroll", counts.name) if counts and counts.role == "serial" else way
+        yield _fault(one, better, "registers", words, way, access)
 
 
 def _of_store(access: Access, share: float) -> Callable[[Demand], float]:
@@ -261,7 +332,7 @@ def _idle_multiprocessors(one: Launch) -> Iterator[Fault]:
         words = f"{sms - blocks} of {sms} multiprocessors have no block"
         if blocks > sms:
             words = f"The last {last} of {blocks:,} blocks leave {sms - last} multiprocessors idle"
-        yield _fault(one, better, "idle multiprocessors", words, "split", _axis(one, "block"))
+        yield _fault(one, better, "idle multiprocessors", words, _split_axis(one, "block"))
 
 
 def _idle_lanes(one: Launch) -> Iterator[Fault]:
@@ -271,7 +342,7 @@ def _idle_lanes(one: Launch) -> Iterator[Fault]:
     if threads < lanes:
         better = _scaled(one, lambda d: 1.0 if d.resource == "L2" else threads / lanes)
         words = f"{lanes - threads} of the {lanes} lanes of a block have no thread"
-        yield _fault(one, better, "idle lanes", words, "split", _axis(one, "thread"))
+        yield _fault(one, better, "idle lanes", words, _split_axis(one, "thread"))
 
 
 def _launches(one: Launch) -> Iterator[Fault]:
@@ -281,7 +352,7 @@ def _launches(one: Launch) -> Iterator[Fault]:
         better = replace(one, starts=enough / one.blocks)
         us = one.blocks * one.rates.block * 1e6
         words = f"{one.blocks:,} blocks take {us_text(us)} to start; {enough:,} fill the GPU"
-        yield _fault(one, better, "launch", words, "split", _axis(one, "block"))
+        yield _fault(one, better, "launch", words, _split_axis(one, "block"))
 
 
 def _latency(one: Launch) -> Iterator[Fault]:
@@ -293,8 +364,10 @@ def _latency(one: Launch) -> Iterator[Fault]:
     loops = [node for node in walk(one.kernel.body) if isinstance(node, For)]
     waiting = [loop.loop_var.name for loop in loops if loop.loop_var in made.waiting]
     rolled = [x.loop_var.name for x in loops if made.together[x.loop_var] < extent_of(x)]
-    verb, place = ("pipeline", waiting[0]) if waiting else ("unroll", "".join(rolled[-1:]))
-    yield _fault(one, replace(one, waits=0.0), "latency", words, verb, place)
+    way = _Help("pipeline", waiting[0]) if waiting else _Help("", "")
+    if rolled and not waiting:
+        way = _Help("unroll", rolled[-1])
+    yield _fault(one, replace(one, waits=0.0), "latency", words, way)
 
 
 def _instructions(one: Launch) -> Iterator[Fault]:
@@ -306,11 +379,16 @@ def _instructions(one: Launch) -> Iterator[Fault]:
     less = {id(d): lane_bytes(made.issued(a)) / VECTOR for a, d in moves.items()}
     better = _scaled(one, lambda demand: less.get(id(demand), 1.0))
     words = f"{moved / total:.0%} of the instructions load or store, most often {most.buffer.name}"
-    beside = neighbours(most)
-    place = "" if beside is None else beside.name
-    yield _fault(one, better, "instructions", words, "vectorize", place, most)
+    loop, own = _beside(most)
+    if loop is None or not own:
+        way = _Help("cache_read", most.buffer.name)
+    elif loop.role in ("block", "thread"):  # a part of it stays with a thread
+        way = _Help("split", loop.var.name, (loop.var.name,))
+    else:
+        way = _Help("vectorize", loop.var.name)
+    yield _fault(one, better, "instructions", words, way, most)
 
 
 def _axis(one: Launch, role: str) -> str:
-    """The variable of the first axis of blocks, or of threads."""
+    """The variable of the first axis of blocks, or of threads, "" if there is none."""
     return next((var.name for axis, var in one.kernel.axes if axis.startswith(role)), "")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 
 from workbench import access, arith, script
 from workbench.access.boxes import inside
 from workbench.diag import Fail
-from workbench.intrin import teaching, wmma
+from workbench.intrin import mma, teaching, wmma
 from workbench.ir import (
     WARP_CALL,
     Block,
@@ -32,7 +33,7 @@ from workbench.ir import (
 NOTE = "tensor_intrin"
 """The annotation of a block that names the intrinsic that runs it."""
 
-TEXTS = {**teaching.TEXTS, **wmma.TEXTS}
+TEXTS = {**teaching.TEXTS, **wmma.TEXTS, **mma.TEXTS}
 _registered: dict[str, TensorIntrin] = {}
 
 
@@ -99,9 +100,10 @@ class TensorIntrin:
         if found is None and name in TEXTS:
             found = _own(name)
         if found is None and not allow_missing:
+            near = get_close_matches(str(name), names(), n=3)
             raise Fail(
                 f"Can't find the tensor intrinsic {name!r}",
-                detail=f"there are: {', '.join(names())}",
+                detail=f"of the {len(names())} that there are: {', '.join(near or names())}",
                 hint="register it first: wb.TensorIntrin.register(name, desc, impl)",
             )
         return found

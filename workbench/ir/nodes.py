@@ -92,8 +92,8 @@ SHIFTS = frozenset({"<<", ">>"})
 _OF_NUMBERS = ARITHMETIC | BITWISE  # what they come to has the type of the operands
 _OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
-FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")  # registers of a warp
-MEMORIES = (*SCOPES, "warp")  # and TVM's
+# Registers of a warp; of those in "warp" memory the last two indices tell thread and register.
+FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "warp")
 
 
 def memory_of(scope: str) -> tuple[str, str]:
@@ -500,7 +500,7 @@ class Buffer(Node):
     """A multi-dimensional array in a memory `scope`; equal only to itself, names are for people.
 
     A dimension is a number of cells, or an expression of size variables.
-    `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
+    `scope` is one of SCOPES: "global", "shared", "local" (registers of one thread) or TVM's own.
     `tag` is what TVM notes behind it, as "dyn", or which of FRAGMENTS local memory is,
     `index_types` the types of the numbers in its shape, () where all are int32, `align` and
     `offset_factor` what TVM asks of where an array lies, in bytes and in elements; no program means

@@ -13,8 +13,8 @@ from workbench.ir.nodes import (
     LOGICAL,
     LOOP_KINDS,
     MATHS,
-    MEMORIES,
     REINTERPRET,
+    SCOPES,
     BinOp,
     BlockId,
     BlockRealize,
@@ -127,7 +127,7 @@ class _Verifier:
             if isinstance(n, Expr):
                 self.size(n, buffer)
         self.require(buffer.type in dtypes.BITS, f"buffer {buffer.name} has type {buffer.type}")
-        self.require(buffer.scope in MEMORIES, f"buffer {buffer.name} is in {buffer.scope!r}")
+        self.require(buffer.scope in SCOPES, f"buffer {buffer.name} is in {buffer.scope!r}")
         one = not buffer.scalar or (not sizes and buffer.scope == "global")
         self.require(one, f"scalar {buffer.name} has shape {sizes}, in {buffer.scope} memory")
         strides = buffer.strides

@@ -294,6 +294,11 @@ def copy_fresh(stmt: Stmt) -> tuple[Stmt, dict[Node, Node]]:
     return rewrite(stmt, lambda n: fresh.get(n, n)), fresh
 
 
+def expressions_in(stmt: Stmt) -> Iterator[Node]:
+    """What stands in a statement itself, and not in statements inside it."""
+    return (n for part in children(stmt) if isinstance(part, Expr) for n in walk(part))
+
+
 def stores(node: Node) -> Iterator[BufferStore]:
     """Every store in `node`, in program order."""
     return (one for one in walk_statements(node) if isinstance(one, BufferStore))

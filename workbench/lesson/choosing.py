@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
+from typing import Any
 
 from workbench.diag import Fail
 from workbench.history.step import value_text
 from workbench.ir import PrimFunc
 from workbench.lesson.checking import check_kernels, race_of
 from workbench.lesson.exercise import WIDTH
-from workbench.lesson.mending import Listing, numbered
+from workbench.lesson.mending import Broken, Listing, numbered
 from workbench.lesson.programs import window
 from workbench.lesson.report import Report, Row
+from workbench.lower import Fault
 from workbench.runtime.building import break_it, build
 from workbench.runtime.built import Built
 from workbench.schedule import Schedule
@@ -24,7 +26,7 @@ from workbench.schedule import Schedule
 class Choosing:
     """Which of these kernels is right? Nothing is graded. Printed, it is its task.
 
-    Of `faults`, the kernels by name, the right one has none: "".
+    Of `faults`, of kernels by name, that of the right one is None.
 
     >>> print(lesson.four_kernels().task.partition(":")[0])
     One of these four kernels is right
@@ -32,7 +34,7 @@ class Choosing:
 
     task: str
     program: PrimFunc
-    faults: Mapping[str, str]
+    faults: Mapping[str, Fault | None]
 
     def __str__(self) -> str:
         return fill(self.task, WIDTH)
@@ -54,6 +56,18 @@ class Choosing:
         return Listing(
             "\n\n".join(f"{name}\n{numbered(self.kernel(name))}" for name in self.faults)
         )
+
+    def repair(self, name: str) -> Any:
+        """What is wrong with the kernel of that name, as `Mending.repair` shows it.
+
+        Raises Fail for the right one. Where widgets are not installed, what `check` says of it.
+        """
+        self.kernel(name)  # or there is none of that name
+        fault = self.faults[name]
+        if fault is None:
+            raise Fail(f"Can't mend {name}: nothing is wrong with it", hint="name another one")
+        shown = Broken(self.program, _as_it_is, fault).view(name)
+        return self.check(name) if shown is None else shown
 
     def check(self, name: object) -> Report:
         """Whether the kernel of that name is the right one, and what is wrong with another.
@@ -84,6 +98,10 @@ class Choosing:
             return ""
 
 
+def _as_it_is(program: PrimFunc) -> PrimFunc:
+    return program
+
+
 def four_kernels() -> Choosing:
     """Four kernels of a window sum that threads fetch together, of which one is right.
 
@@ -102,5 +120,10 @@ def four_kernels() -> Choosing:
         task="One of these four kernels is right: the window sum of lesson 2, fetched together. In "
         "each of the others one thing is wrong. Which one would you let run?",
         program=sch.func,
-        faults={"first": "stride 2", "second": "", "third": "barrier 1", "fourth": "guard 1"},
+        faults={
+            "first": Fault("stride", 2),
+            "second": None,
+            "third": Fault("barrier"),
+            "fourth": Fault("guard"),
+        },
     )

@@ -30,7 +30,8 @@ NOTHING = "nothing that a single change would win back"
 def fault(func: PrimFunc) -> str:
     """What `func` loses most to on an H200, in the words of `FAULTS`.
 
-    Numbers that do not fit a thread's registers come first: no modelled time has what they cost.
+    Numbers that do not fit a thread's registers come first: what they cost is a compiler's affair,
+    at which the model guesses.
     """
     if kept_beyond(func):
         return FAULTS[REGISTERS]

@@ -12,14 +12,17 @@ from typing import Any
 
 from workbench import script
 from workbench.diag import Fail, Refusal, count_text
+from workbench.draw import orders_picture, plain
+from workbench.emulate import EmulationError
+from workbench.emulate.kernels.report import Met
 from workbench.history.step import value_text
-from workbench.ir import Barrier, Const, For, IfThenElse, PrimFunc, SeqStmt, Stmt, WaitGroup
+from workbench.ir import Barrier, PrimFunc, Stmt, WaitGroup
 from workbench.lesson import record
 from workbench.lesson.checking import check_kernels, race_of
 from workbench.lesson.exercise import WIDTH, Hint
 from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import mends, refuse_hidden
-from workbench.lower import Fault, gaps, put_ahead
+from workbench.lower import Fault, gaps, missing, put_ahead, waits
 from workbench.runtime.building import break_it, build, with_kernels
 from workbench.runtime.built import Built
 
@@ -46,6 +49,59 @@ class Broken:
     def kernel(self) -> Built:
         """The kernel that is given."""
         return break_it(self.whole, self.fault)
+
+    @cached_property
+    def missing(self) -> Stmt | None:
+        """The barrier or wait that was taken away; None where it was something else."""
+        return missing(self.whole.lowered, self.fault)
+
+    def seen(self, line: int | None) -> dict[str, Any]:
+        """What is seen with what is missing ahead of a line of the kernel, or as it is."""
+        put = self.missing
+        made = self.kernel if line is None or put is None else self._with(put, line)
+        often, least = (waits(one.kernels[0].body) for one in (made, self.whole))
+        said, fail = f"Right, with {count_text(often, 'wait')} a block", None
+        said += "." if often == least else f": {least} would do."
+        try:
+            wrong = check_kernels(made, self.start)
+        except EmulationError as error:
+            wrong, fail = error.headline, error
+        both = race_of(made, self.start) if fail and isinstance(fail.refusal, Met) else None
+
+        def shown(at: int) -> int:
+            """A line of what was run, as one of the kernel that is shown, which has no mend."""
+            return at - (line is not None and at > line)
+
+        spans = script.show_spans(made.kernels[0]).spans
+        places = fail.refusal.at if fail and fail.refusal else ()
+        lit = [shown(spans[place].line) for place in places if place in spans]
+        if both is not None:
+            first, second = (replace(act, line=shown(act.line)) for act in both.acts)
+            both = replace(both, acts=(first, second))
+        return {
+            "ok": not wrong,
+            "said": wrong or said,
+            "detail": fail.detail if fail else "",
+            "lit": lit,
+            "picture": plain(orders_picture(both)) if both is not None else None,
+        }
+
+    def view(self, name: str) -> Any:
+        """The kernel with its gaps, under a name; None where widgets are not installed."""
+        try:
+            view = import_module("workbench.widgets.small.repair")  # loads anywidget: heavy
+        except ModuleNotFoundError as absent:
+            if absent.name not in ("anywidget", "traitlets"):
+                raise
+            return None
+        put = self.missing
+        return view.RepairView(
+            f"{name}: broken on purpose, {self.kernel.lowered.fault}",
+            script.show(self.kernel.kernels[0]).splitlines(),
+            gaps(self.kernel.lowered) if put is not None else (),
+            script.show(put).strip() if put is not None else "",
+            self.seen,
+        )
 
     def mended(self, mend: object) -> Built:
         """The kernel with what `mend` says put in. Raises Fail for what is no mend of it."""
@@ -161,45 +217,14 @@ class Mending:
         return Listing(found or "")
 
     def repair(self, name: str) -> Any:
-        """The kernel of that name with a choice of all places where a barrier can be put.
+        """The kernel of that name with a choice of all places where what is missing can be put.
 
         Each choice runs it again, and shows a race in both orders, the lines of both threads lit.
-        Where widgets are not installed, what `orders` tells.
+        A second copy goes nowhere between lines: of that, what is found is shown. Where widgets are
+        not installed, what `orders` tells.
         """
-        asked = self._named(name)
-        try:
-            view = import_module("workbench.widgets.small.repair")  # loads anywidget: heavy
-        except ModuleNotFoundError as missing:
-            if missing.name not in ("anywidget", "traitlets"):
-                raise
-            return self.orders(name)
-        (kernel,) = asked.kernel.kernels
-        return view.RepairView(
-            f"{name}: broken on purpose, {asked.kernel.lowered.fault}",
-            script.show(kernel).splitlines(),
-            gaps(asked.kernel.lowered),
-            lambda line: self._seen(asked, line),
-        )
-
-    def _seen(self, asked: Broken, line: int | None) -> dict[str, Any]:
-        """What is seen with a barrier ahead of a line of the kernel, or with none."""
-        made = asked.kernel if line is None else asked.mended(("barrier", line))
-        wrong = _wrong(asked, made)
-        try:
-            found = race_of(made, asked.start) if wrong else None
-        except Fail:
-            found = None
-        waits, least = (_waits(one.kernels[0].body) for one in (made, asked.whole))
-        right = f"Right, with {count_text(waits, 'wait')} a block"
-        right += "." if waits == least else f": {least} would do."
-        lit = [act.line for act in found.acts] if found else []
-        return {
-            "said": wrong.partition("\n")[0] or right,
-            "right": not wrong,
-            # as lines of the kernel that is shown, which has no line of the barrier
-            "lit": [at - (line is not None and at > line) for at in lit],
-            "timelines": found.timelines if found else (),
-        }
+        shown = self._named(name).view(name)
+        return self.orders(name) if shown is None else shown
 
     def check(self, given: object) -> Report:
         """How far `given`, a dictionary with a mend for each kernel by its name, gets.
@@ -230,11 +255,11 @@ class Mending:
             return Row(aim, False, fail.headline, fail.hint)
         except Exception as error:  # a fault of ours: the grader still gets its number
             return Row(aim, False, f"The check failed: {type(error).__name__}: {error}")
-        waits, least = (_waits(one.kernels[0].body) for one in (made, asked.whole))
-        if waits > least:
+        often, least = (waits(one.kernels[0].body) for one in (made, asked.whole))
+        if often > least:
             say = f"{count_text(least, 'wait')} would do. Is that the one thing that is missing?"
-            return Row(aim, False, f"right, with {count_text(waits, 'wait')} a block", say)
-        found = f"every cell agrees, with {count_text(waits, 'wait')} a block"
+            return Row(aim, False, f"right, with {count_text(often, 'wait')} a block", say)
+        found = f"every cell agrees, with {count_text(often, 'wait')} a block"
         return Row(aim, True, found, CAUSES[asked.fault.kind])
 
     def hint(self, number: int = 1) -> Hint:
@@ -271,23 +296,13 @@ def _wrong(asked: Broken, built: Built) -> str:
         return str(fail)
 
 
-def _waits(stmt: Stmt) -> int:
-    """How often a thread comes to a barrier, or to a wait for its copies."""
-    match stmt:
-        case SeqStmt(stmts):
-            return sum(map(_waits, stmts))
-        case For(extent=Const(value=count)):
-            return int(count) * _waits(stmt.body)
-        case IfThenElse(_, then_case, else_case):
-            return max(_waits(then_case), _waits(else_case) if else_case else 0)
-    return isinstance(stmt, (Barrier, WaitGroup))
-
-
 NAMES: Sequence[str] = ("three_kernels",)
 
 
-def mending(name: str) -> Mending:
-    """The exercise on broken kernels of that name. Raises Fail for a name that there is not.
+def mending(name: str, variant: int = 1) -> Mending:
+    """The exercise on broken kernels of that name; its variants, for another try, have others.
+
+    Raises Fail for a name or a variant that there is not.
 
     >>> broken = lesson.mending("three_kernels")
     >>> broken.finding("first").partition(":")[0]
@@ -295,6 +310,15 @@ def mending(name: str) -> Mending:
     """
     if name not in NAMES:
         raise Fail(f"Can't find the exercise {name!r}", hint=f"there are: {', '.join(NAMES)}")
-    made = import_module(f"workbench.lesson.exercises.{name}").MENDING
-    assert isinstance(made, Mending)
-    return made
+    made: Sequence[Mending] = import_module(f"workbench.lesson.exercises.{name}").MENDINGS
+    if not isinstance(variant, int) or variant not in range(1, len(made) + 1):
+        raise Fail(
+            f"Can't find variant {value_text(variant)} of {name!r}: there are {len(made)}",
+            hint=f"ask for 1 to {len(made)}",
+        )
+    return made[variant - 1]
+
+
+def variants(name: str) -> int:
+    """How many variants the exercise on broken kernels of that name has."""
+    return len(import_module(f"workbench.lesson.exercises.{name}").MENDINGS)

@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.ir import PrimFunc
 from workbench.lesson.calls import Programs
 from workbench.lesson.content import Entry, contents
 from workbench.lesson.measures import MEASURES, cell_of
-from workbench.lesson.predict import how_many, how_many_loads, how_often_used, who_computes
+from workbench.lesson.predict import how_many, how_many_loads, how_often_used, nests, who_computes
 from workbench.widgets import Question
+from workbench.widgets.page.guess import UNITS, guess
 
 
 def question(name: str) -> Question:
@@ -84,6 +86,25 @@ def _uses(entry: Entry, shared: Mapping[str, Any]) -> Question:
     )
 
 
+def _guess(entry: Entry, shared: Mapping[str, Any]) -> Question:
+    if entry.has("others") or entry.has("slips"):
+        raise entry.refuse("a guess has no wrong choices", "leave others and slips out")
+    cost, nests_asked = entry.choice("cost", UNITS), shared["asked"]
+
+    def decides(func: PrimFunc) -> PrimFunc | None:
+        return func if nests(func) == nests_asked else None
+
+    return guess(
+        entry.text("name"),
+        entry.text("text"),
+        cost,
+        decides,
+        lambda func: True,
+        todo=f"{shared['steps']}.",
+        why=entry.text("why"),
+    )
+
+
 def _whys(entry: Entry) -> dict[int, str]:
     """Why the answer is what it is, by the number that comes out."""
     try:
@@ -97,6 +118,7 @@ KINDS: Mapping[str, Callable[[Entry, Mapping[str, Any]], Question]] = {
     "count": _count,
     "loads": _loads,
     "uses": _uses,
+    "guess": _guess,
 }
 LESSONS: dict[str, dict[str, Question]] = {
     lesson: {name: _read(entry) for name, entry in content.predictions.items()}

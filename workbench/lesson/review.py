@@ -13,9 +13,10 @@ from typing import Any
 from workbench.diag import Fail, prose
 from workbench.history.file import contents, parsed, stays_in_folder
 from workbench.lesson import record
-from workbench.lesson.exercise import NAMES, exercise, variants
+from workbench.lesson.exercise import NAMES, Exercise, exercise, variants
 from workbench.lesson.mending import NAMES as BROKEN
-from workbench.lesson.mending import mending
+from workbench.lesson.mending import Mending, mending
+from workbench.lesson.mending import variants as broken_variants
 from workbench.lesson.questions import LESSONS
 from workbench.lesson.quiz import items
 from workbench.lesson.quizzes import QUIZZES
@@ -23,7 +24,6 @@ from workbench.lesson.report import arriving
 from workbench.schedule import Schedule
 from workbench.schedule.load import from_data
 from workbench.widgets import Question
-from workbench.widgets.page.question import along
 
 MIME = "application/vnd.workbench.review+json"
 
@@ -160,15 +160,16 @@ def answered(lesson: str, key: str, part: object) -> Answer | None:
 def is_score_of(lesson: str, key: str, part: object) -> bool:
     """Whether `part` tells points that an exercise of the lesson, or a variant of it, can have."""
     name, _, variant = key.partition(" ")
+    asked: Exercise | Mending
     if not record.is_score(part):
         return False
-    if key in BROKEN:
-        broken = mending(key)
-        return broken.lesson == lesson and part["of"] == broken.points  # type: ignore[index]
-    if name not in NAMES:
+    if name in BROKEN:
+        asked, most = mending(name), broken_variants(name)
+    elif name in NAMES:
+        asked, most = exercise(name), variants(name)
+    else:
         return False
-    asked = exercise(name)
-    alike = key == name or (variant.isdecimal() and 2 <= int(variant) <= variants(name))
+    alike = key == name or (variant.isdecimal() and 2 <= int(variant) <= most)
     return alike and asked.lesson == lesson and part["of"] == asked.points  # type: ignore[index]
 
 
@@ -212,10 +213,10 @@ def _histories(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _right(question: Question, answer: str, schedule: Schedule) -> bool | None:
-    judge = along(question, schedule.history)
-    assert judge is not None
-    verdicts = (judge.judge(node.func) for node in schedule.history)
-    return next((answer == verdict.truth for verdict in verdicts if verdict), None)
+    asked = question.along(schedule.history)
+    verdicts = (asked.judge(node.func) for node in schedule.history if asked.settled_by(node.func))
+    verdict = next(verdicts, None)
+    return None if verdict is None else asked.is_right(answer, verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,11 +291,11 @@ def progress() -> Progress:
     00 gpu                0 of 0            0 of 6              none
     01 vector add         0 of 3            0 of 3              0 of 4 points
     02 window sum         0 of 4            0 of 5              0 of 5 points
-    03 local blocking     0 of 4            0 of 8              0 of 5 points
-    04 shared blocking    0 of 3            0 of 8              0 of 5 points
-    06 convolution        0 of 4            0 of 8              0 of 5 points
+    03 local blocking     0 of 5            0 of 8              0 of 5 points
+    04 shared blocking    0 of 4            0 of 8              0 of 5 points
+    06 convolution        0 of 5            0 of 8              0 of 5 points
     07 own operator       0 of 4            0 of 6              0 of 4 points
-    08 why is it slow     0 of 2            0 of 11             0 of 3 points
+    08 why is it slow     0 of 3            0 of 11             0 of 3 points
     09 as fast as cublas  0 of 3            0 of 8              0 of 4 points
     """
     return Progress(tuple(map(review, LESSONS)))

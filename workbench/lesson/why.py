@@ -63,8 +63,8 @@ def why(program: Schedule | PrimFunc, quiz: str = "") -> Losses:
     beyond = kept_beyond(func)
     rows = [("", f"{FAULTS[REGISTERS]}: {kept:,}, and at most {room}") for kept, room in beyond]
     for fault in found.faults:
-        where = f" of {fault.place}" if fault.place else ""
-        rows.append((us_text(fault.gain), f"{fault.words} ({fault.verb}{where})"))
+        told = f" ({fault.help})" if fault.help else ""
+        rows.append((us_text(fault.gain), f"{fault.words}{told}"))
     if found.us is None or not rows:
         return Losses(found.caption, tuple(rows), ())
     times = [f"{us_text(found.us)} on {gpu.title}, modelled"]

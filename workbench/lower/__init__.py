@@ -1,6 +1,6 @@
 """From a scheduled program to kernels: what every thread of a launch runs."""
 
-from workbench.lower.faults import Fault, faults, gaps, put_ahead, with_fault
+from workbench.lower.faults import Fault, faults, gaps, missing, put_ahead, stand, waits, with_fault
 from workbench.lower.findings import findings
 from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics
 from workbench.lower.open_blocks import open_blocks
@@ -11,6 +11,7 @@ __all__ = [
     "Fault",
     "faults",
     "gaps",
+    "missing",
     "Lowered",
     "Pass",
     "findings",
@@ -18,5 +19,7 @@ __all__ = [
     "lower",
     "open_blocks",
     "put_ahead",
+    "stand",
+    "waits",
     "with_fault",
 ]

@@ -29,10 +29,12 @@ from workbench.ir import (
     Stmt,
     WaitGroup,
     const,
+    expressions_in,
     replace_node,
     rewrite,
     seq,
     walk,
+    walk_statements,
 )
 from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.insert_barriers import insert_barriers
@@ -81,6 +83,50 @@ def faults(lowered: Lowered) -> tuple[Fault, ...]:
             count = sum(1 for _ in _places(kernel, kind))
             found += [Fault(kind, number) for number in range(1, count + 1)]
     return tuple(found)
+
+
+def stand(lowered: Lowered) -> tuple[Kernel, dict[Fault, tuple[Stmt, str]]]:
+    """The only kernel of `lowered`, no statement of it twice, and where in it each of `faults` is.
+
+    That is the statement which it takes away or makes wrong, with the name of the buffer whose
+    stride is meant. One of which is not known what passes made of it is left out, as is a second
+    copy, which no one statement has.
+    """
+    kernel, found = _each_its_own(lowered.kernels[0]), dict[Fault, tuple[Stmt, str]]()
+    for kind in get_args(Kind):
+        before = _as_it_was(lowered, kind)[1]
+        became = _became(before, kernel)
+        holds = {n: one for one in _statements(before) for n in (one, *expressions_in(one))}
+        for number, (node, _) in enumerate(_places(before, kind) if kind != "copy" else (), 1):
+            stmt = became.get(holds[node])
+            if stmt is not None:
+                name = node.buffer.name if isinstance(node, (BufferLoad, BufferStore)) else ""
+                found[Fault(kind, number)] = stmt, name
+    return kernel, found
+
+
+def _statements(kernel: Kernel) -> Iterator[Stmt]:
+    """Those of `kernel` that do something, outer ones first."""
+    every = walk_statements(kernel.body)
+    return (one for one in every if isinstance(one, Stmt) and not isinstance(one, SeqStmt))
+
+
+def _became(before: Kernel, after: Kernel) -> dict[Stmt, Stmt]:
+    """What passes made of the statements of `before`: those of one kind, of loops of one variable,
+    stay in their order, and if one is gone it is not known which.
+    """
+
+    def sorts(kernel: Kernel) -> dict[object, list[Stmt]]:
+        found: dict[object, list[Stmt]] = {}
+        for one in _statements(kernel):
+            found.setdefault(one.loop_var if isinstance(one, For) else type(one), []).append(one)
+        return found
+
+    now = sorts(after)
+    pairs = ((old, now.get(sort, [])) for sort, old in sorts(before).items())
+    return {
+        a: b for old, new in pairs if len(old) == len(new) for a, b in zip(old, new, strict=True)
+    }
 
 
 def with_fault(lowered: Lowered, fault: Fault, target: Target) -> Lowered:
@@ -197,19 +243,33 @@ def _each_its_own(kernel: Kernel) -> Kernel:
     return replace(kernel, body=rewrite(kernel.body, visit))
 
 
-def put_ahead(lowered: Lowered, line: int, *stmts: Stmt) -> Lowered:
-    """The kernel of `lowered`, which has a fault, with `stmts` ahead of what begins in a line.
+def missing(whole: Lowered, fault: Fault) -> Stmt | None:
+    """The barrier or wait of the kernel of `whole` that a fault takes away; None for other kinds.
 
-    It is marked as before. Raises Refusal for a line in which no statement begins.
+    It is what `put_ahead` puts back.
+    """
+    sort = {"barrier": Barrier, "wait": WaitGroup}.get(fault.kind)
+    if sort is None:
+        return None
+    every = [one for one in _statements(whole.kernels[0]) if isinstance(one, sort)]
+    return every[fault.number - 1]
+
+
+def put_ahead(lowered: Lowered, at: int | Stmt, *stmts: Stmt) -> Lowered:
+    """The kernel of `lowered`, which has a fault, with `stmts` ahead of a statement of it.
+
+    `at` is that, or a line of the kernel's text, in which it is the outermost that begins. The
+    kernel is marked as before. Raises Refusal for a line in which no statement begins.
     """
     (kernel,) = lowered.kernels
-    begins = _begins(kernel)
-    at = begins.get(line)
-    if at is None:
-        raise Refusal(
-            f"Can't put anything ahead of line {line}: no statement begins there",
-            hint=f"name a line of the kernel's text, from {min(begins)} to {max(begins)}",
-        )
+    if isinstance(at, int):
+        begins = _begins(kernel)
+        if at not in begins:
+            raise Refusal(
+                f"Can't put anything ahead of line {at}: no statement begins there",
+                hint=f"name a line of the kernel's text, from {min(begins)} to {max(begins)}",
+            )
+        at = begins[at]
     body = replace_node(kernel.body, at, seq(*stmts, at))
     return replace(lowered, kernels=(replace(kernel, body=body),))
 
@@ -224,7 +284,19 @@ def _begins(kernel: Kernel) -> dict[int, Stmt]:
     """The outermost statement that begins in each line of the kernel's text."""
     printed = show_spans(kernel)
     begins: dict[int, Stmt] = {}
-    for node in walk(kernel.body):
-        if isinstance(node, Stmt) and node in printed.spans:
+    for node in _statements(kernel):
+        if node in printed.spans:
             begins.setdefault(printed.spans[node].line, node)
     return begins
+
+
+def waits(stmt: Stmt) -> int:
+    """How often a thread comes to a barrier, or to a wait for its copies."""
+    match stmt:
+        case SeqStmt(stmts):
+            return sum(map(waits, stmts))
+        case For(extent=Const(value=count)):
+            return int(count) * waits(stmt.body)
+        case IfThenElse(_, then_case, else_case):
+            return max(waits(then_case), waits(else_case) if else_case else 0)
+    return isinstance(stmt, (Barrier, WaitGroup))

@@ -15,6 +15,7 @@ from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics
 from workbench.lower.insert_barriers import insert_barriers
 from workbench.lower.lower_cross_thread_reductions import lower_cross_thread_reductions
 from workbench.lower.make_function import make_function
+from workbench.lower.permute_layouts import permute_layouts
 from workbench.lower.share_loops import share_loops
 from workbench.lower.shared_memory import refuse_too_large
 from workbench.lower.shrink_buffers import shrink_buffers
@@ -30,6 +31,7 @@ from workbench.target import Target
 KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
     inject_software_pipeline,
+    permute_layouts,
     drop_blocks,
     inject_virtual_threads,
     insert_barriers,
@@ -37,6 +39,7 @@ KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     vectorize_loops,
     unroll_registers,
 )
+WHERE_ASKED = (permute_layouts,)  # passes that are told of only where they do something
 # Of what inline_iterators and make_function leave for a CPU:
 CPU_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
@@ -105,6 +108,8 @@ def passed(
     """What each of `steps` makes of what the one before it made."""
     for step in steps:
         done = tuple(step(kernel, target) for kernel in kernels)
+        if step in WHERE_ASKED and done == kernels:
+            continue
         yield _passed(step, kernels, done)
         kernels = done
 

@@ -9,8 +9,7 @@ are touched by calls alone, all threads of a warp come there, and the call is th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import replace
 
 from workbench.arith import Bounds, equal, linear
 from workbench.diag import Refusal
@@ -34,43 +33,21 @@ from workbench.ir import (
     dtypes,
     free_vars,
     is_warp_call,
+    once,
     walk,
     walk_statements,
 )
 from workbench.lower.known_bounds import known_bounds
-from workbench.target import Target
+from workbench.lower.lane_calls import LANE_CALLS, lane_call
+from workbench.lower.warp_tiles import TILE, WARP, Tile, WarpCall, fragment_cells
+from workbench.target import Target, catalogue
 
-WARP = 32  # threads of a warp
-TILE = 16  # rows and columns of a tile
 # CUDA C++ Programming Guide, Warp Matrix Functions: a tile begins at a multiple of 256 bits, and
 # its rows are a multiple of 16 bytes apart.
 ALIGNED, ROW_ALIGNED = 32, 16
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A tile of a flat buffer: it begins at the cell `offset`, and its rows are `stride` apart."""
-
-    buffer: Buffer
-    offset: Expr
-    stride: int
-
-
-@dataclass(frozen=True, slots=True)
-class WarpCall:
-    """A call by TVM's name: what it writes, what it reads, how tiles lie, what it fills with.
-
-    `rows` is how far apart rows of its tile in memory are said to be, where that is a number.
-    """
-
-    name: str
-    orders: tuple[str, ...]
-    to: Tile
-    sources: tuple[Tile, ...]
-    value: Const | None = None
-    rows: int | None = None
-
-
+@once
 def warp_call(loop: For) -> WarpCall:
     """The call that does `loop`, of a flat kernel. Raises Refusal for loops that no call does."""
     loops, store = _nest(loop)
@@ -78,7 +55,7 @@ def warp_call(loop: For) -> WarpCall:
         note = attrs_dict(loop.annotations)[WARP_CALL]
         name, *told = note if isinstance(note, tuple) else (note,)
         orders = tuple(one for one in told if isinstance(one, str))
-        found = _call(str(name), orders, [one.loop_var for one in loops], store)
+        found = (lane_call if name in LANE_CALLS else _call)(str(name), orders, loops, store)
         if found is not None:
             return replace(found, rows=next((n for n in told if isinstance(n, int)), None))
     raise Refusal(
@@ -92,19 +69,19 @@ def _nest(loop: For) -> tuple[list[For], Node]:
     """The loops over all of a tile, and what is in them."""
     loops: list[For] = []
     body: Node = loop
-    while isinstance(body, For) and isinstance(body.extent, Const) and body.extent.value == TILE:
+    while isinstance(body, For) and isinstance(body.extent, Const):
         loops.append(body)
         body = body.body
     return loops, body
 
 
 def _call(
-    name: str, orders: tuple[str, ...], counted: list[Var], store: BufferStore
+    name: str, orders: tuple[str, ...], loops: list[For], store: BufferStore
 ) -> WarpCall | None:
-    """The call, if the loops that count `counted` around `store` are what it does."""
-    if len(counted) < 2:
+    """The call of ``wmma``, if `loops` around `store` are what it does."""
+    if len(loops) < 2 or not all(_counts_tile(loop) for loop in loops):
         return None
-    row, column, *terms = counted
+    row, column, *terms = (loop.loop_var for loop in loops)
     to = _tile(store, row, column)
     match name, orders, store.value, terms:
         case "tvm_fill_fragment", (), Const() as value, []:
@@ -121,6 +98,10 @@ def _call(
             parts = (_tile(first, row, term), _tile(second, *ends))
             return _made(name, orders, to, parts) if _alike(old, store) else None
     return None
+
+
+def _counts_tile(loop: For) -> bool:
+    return isinstance(loop.extent, Const) and loop.extent.value == TILE
 
 
 def _alike(load: BufferLoad, store: BufferStore) -> bool:
@@ -184,11 +165,18 @@ def check_warp_calls(kernel: Kernel, target: Target) -> None:
             *(dict(kernel.views)[buffer] for buffer in kernel.allocs if buffer.is_fragment),
             hint="build it for a GPU with Tensor Cores, as target='cuda' is",
         )
+    if not target.mma and any(call.name in LANE_CALLS for call in calls.values()):
+        have = [name for name in catalogue.names() if catalogue.get(name).mma]
+        raise Refusal(
+            f"{target.title}, {target.arch}, has no mma.sync of {TILE} x 8 x {TILE}",
+            *(dict(kernel.views)[buffer] for buffer in kernel.allocs if buffer.is_fragment),
+            hint=f"build it for a GPU that has: {', '.join(map(repr, have))}",
+        )
     _check_warps(kernel)
     known = known_bounds(kernel)
-    for loop, call in calls.items():
+    for call in calls.values():
         _check_memories(kernel, call)
-        _check_tiles(kernel, loop, call, known)
+        _check_tiles(kernel, call, known)
     _check_alike(kernel, list(calls.values()))
 
 
@@ -263,42 +251,67 @@ def _parted(kernel: Kernel, node: Node, what: str) -> Refusal:
     )
 
 
-def _check_tiles(kernel: Kernel, loop: For, call: WarpCall, known: Bounds) -> None:
-    views = dict(kernel.views)
+def _check_tiles(kernel: Kernel, call: WarpCall, known: Bounds) -> None:
     for tile in (call.to, *call.sources):
-        whole, size = views[tile.buffer], dtypes.itemsize(tile.buffer.type)
-        if tile.buffer.is_fragment:
-            row, column = tile.offset // tile.stride, tile.offset % tile.stride
-            whole_rows = tile.stride % TILE == 0 and _is_multiple(row, TILE, known)
-            if whole_rows and _is_multiple(column, TILE, known):
-                continue
-            raise Refusal(
-                f"{whole.name} is not made of whole fragments of {TILE} x {TILE}",
-                whole,
-                hint=f"let the tiles of its last two dimensions begin at multiples of {TILE}, and "
-                "whole ones be read and written",
-            )
-        if call.rows not in (None, tile.stride):
-            raise Refusal(
-                f"rows of a tile of {whole.name} are {tile.stride} cells apart, and "
-                f"{call.name} says {call.rows}",
-                whole,
-                hint=f"let the intrinsic say strides[0] of its buffer in place of {call.rows}",
-                detail="its tile is declared to lie one row after the other",
-            )
-        if (
-            _is_multiple(tile.offset, ALIGNED // size, known)
-            and tile.stride * size % ROW_ALIGNED == 0
+        check = _check_fragment if tile.buffer.is_fragment else _check_aligned
+        check(dict(kernel.views)[tile.buffer], call, tile, known)
+
+
+def _check_fragment(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) -> None:
+    if tile.buffer.tag == "warp":
+        if whole.shape[-2:] == (WARP, tile.stride) and _is_multiple(
+            tile.offset, fragment_cells(tile), known
         ):
-            continue
+            return
         raise Refusal(
-            f"tiles of {whole.name} are not proved to lie at multiples of {ALIGNED} bytes, their "
-            f"rows of {ROW_ALIGNED}",
+            f"{whole.name} is not made of whole tiles of {WARP} threads with {tile.stride} cells",
             whole,
-            hint=f"storage_align by {ROW_ALIGNED // size} cells at a time, and tiles at multiples "
-            f"of {ALIGNED // size}",
-            detail=f"rows are {tile.stride} cells of {size} bytes apart",
+            hint=f"let the last two dimensions be the thread and the cell of it, {WARP} x "
+            f"{tile.stride}, by transform_layout",
         )
+    row, column = tile.offset // tile.stride, tile.offset % tile.stride
+    whole_rows = tile.stride % TILE == 0 and _is_multiple(row, TILE, known)
+    if not whole_rows or not _is_multiple(column, TILE, known):
+        raise Refusal(
+            f"{whole.name} is not made of whole fragments of {TILE} x {TILE}",
+            whole,
+            hint=f"let the tiles of its last two dimensions begin at multiples of {TILE}, and "
+            "whole ones be read and written",
+        )
+
+
+def _check_aligned(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) -> None:
+    if call.rows not in (None, tile.stride):
+        raise Refusal(
+            f"rows of a tile of {whole.name} are {tile.stride} cells apart, and "
+            f"{call.name} says {call.rows}",
+            whole,
+            hint=f"let the intrinsic say strides[0] of its buffer in place of {call.rows}",
+            detail="its tile is declared to lie one row after the other",
+        )
+    size = dtypes.itemsize(tile.buffer.type)
+    start, rows = {
+        "ptx_ldmatrix": (ROW_ALIGNED, size),  # each thread gives a row of its own
+        "mma_store": (2 * size, 2 * size),  # two cells at a time
+    }.get(call.name, (ALIGNED, ROW_ALIGNED))
+    if _is_multiple(tile.offset, start // size, known) and tile.stride * size % rows == 0:
+        return
+    if call.name == "ptx_ldmatrix":
+        raise Refusal(
+            f"rows of {whole.name} are not proved to begin at multiples of {start} bytes, as "
+            "ldmatrix asks",
+            whole,
+            hint=f"let rows be a multiple of {start // size} cells apart: storage_align by "
+            f"{start // size}, with an offset of {start // size} or 0",
+        )
+    raise Refusal(
+        f"tiles of {whole.name} are not proved to lie at multiples of {start} bytes, their "
+        f"rows of {rows}",
+        whole,
+        hint=f"storage_align by {rows // size} cells at a time, and tiles at multiples "
+        f"of {start // size}",
+        detail=f"rows are {tile.stride} cells of {size} bytes apart",
+    )
 
 
 _PARTS = ("wmma.matrix_a", "wmma.matrix_b")
@@ -308,6 +321,10 @@ _MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "tvm_load_matrix_sync": (_PARTS, _SHARED),
     "tvm_mma_sync": (("wmma.accumulator",), _PARTS[:1], _PARTS[1:]),
     "tvm_store_matrix_sync": ((*_SHARED, "global"), ("wmma.accumulator",)),
+    "mma_fill": (("warp",),),
+    "ptx_ldmatrix": (("warp",), _SHARED),
+    "ptx_mma": (("warp",), ("warp",), ("warp",)),
+    "mma_store": ((*_SHARED, "global"), ("warp",)),
 }
 """Of a call, the memories in which what it writes and each tile that it reads may be."""
 
@@ -358,14 +375,3 @@ def _check_alike(kernel: Kernel, calls: list[WarpCall]) -> None:
                 whole,
                 hint="let all that is tensorized take tiles of its last two dimensions",
             )
-
-
-def fragment_of(tile: Tile) -> Expr:
-    """The number of the fragment that a tile is: rows of fragments lie one after the other."""
-    row, column = tile.offset // tile.stride, tile.offset % tile.stride
-    return row // TILE * (tile.stride // TILE) + column // TILE
-
-
-def tiles_in(buffer: Buffer) -> int:
-    """How many fragments a flat buffer is."""
-    return prod(buffer.shape) // (TILE * TILE)

@@ -64,9 +64,13 @@ class Verdict:
 def verdicts(
     func: PrimFunc, place: For | Block, verbs: Collection[str] | None = None
 ) -> list[Verdict]:
-    """The verdict of every primitive, or of `verbs`, that takes `place` as its first argument."""
+    """The verdict of every primitive, or of `verbs`, that takes `place` as its first argument.
+
+    Choices, which change no program, only where they are among `verbs`.
+    """
     kind = For if isinstance(place, For) else Block
-    asked = [p for p in REGISTRY.values() if verbs is None or p.name in verbs]
+    shown = {p.name for p in REGISTRY.values() if p.group != "choices"}
+    asked = [p for p in REGISTRY.values() if p.name in (shown if verbs is None else verbs)]
     return [_verdict(prim, func, place) for prim in asked if kind in prim.place.one_of]
 
 

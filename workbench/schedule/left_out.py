@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-_TUNED = "it draws for TVM's tuner, which is not here"
-_TUNING = (_TUNED, "try the values yourself: sch.actions(loop) lists those that are possible")
+_SEED = (
+    "a schedule draws by the seed that it began with, so that its steps can be taken again",
+    "give it at the start: wb.Schedule(program, seed=1)",
+)
 _STATE = "it asks for or changes what a schedule is in TVM"
 _HISTORY = (_STATE, "a schedule here is a history of programs: sch.trace, sch.fork(), sch.goto(0)")
 _TOLD = "it lets the caller say what a block reads or holds, which later steps then could not prove"
@@ -33,7 +35,7 @@ LEFT_OUT = {
         "sch.actions(block) says whether decompose_padding is possible",
     ),
     "enter_postproc": _HISTORY,
-    "fork_seed": _TUNING,
+    "fork_seed": _SEED,
     "fuse_reduction_epilogue": (
         _IN_ONE,
         "keep the epilogue a block of its own, and move it: reverse_compute_at",
@@ -45,11 +47,11 @@ LEFT_OUT = {
         "iterations would read what earlier ones left, so that no loop around could be bound",
         "move the producer with compute_at, which makes anew what one iteration needs",
     ),
-    "sample_categorical": _TUNING,
-    "sample_compute_location": _TUNING,
-    "sample_partitioned_tile": _TUNING,
-    "sample_perfect_tile": _TUNING,
-    "seed": _TUNING,
+    "sample_partitioned_tile": (
+        "it draws tiles of a shape that one tuner asks for",
+        "use sample_perfect_tile, and multiply the factors that belong together",
+    ),
+    "seed": _SEED,
     "set_dtype": _DTYPE,
     "state": _HISTORY,
     "unsafe_hide_buffer_access": _REGIONS,

@@ -245,6 +245,44 @@ class Verbs:
         their order counts. Returns the new block, …_rf.
         """
 
+    def sample_categorical(
+        self,
+        candidates: Sequence[int],
+        probs: Sequence[float],
+        decision: int | None = None,
+    ) -> int:
+        """Choose one of `candidates`, each as often as its probability in `probs` says; returns it.
+
+        `decision` is its index, counted from 0; without one the schedule draws it, by its seed. The
+        program stays as it is.
+        """
+
+    def sample_compute_location(
+        self,
+        block: BlockHandle | str,
+        decision: int | None = None,
+    ) -> LoopHandle | int:
+        """Choose where `block` is computed: returns the loop for `compute_at`, or -1 or -2.
+
+        -1 is for `compute_inline`, -2 leaves it where it is. `decision` is one of these, or which of
+        the loops around all its readers, outermost first, counted from 0; without one the schedule
+        draws it, by its seed, among those that are possible. The program stays as it is.
+        """
+
+    def sample_perfect_tile(
+        self,
+        loop: LoopHandle | str,
+        n: int,
+        max_innermost_factor: int = 16,
+        decision: Sequence[int] | None = None,
+    ) -> list[int]:
+        """Choose `n` factors, outermost first, whose product is how often `loop` runs; returns them.
+
+        The last is at most `max_innermost_factor`. Without a `decision` the schedule draws one, by its
+        seed: each prime's exponents are dealt out so that every way is as likely. The program stays as
+        it is: `split` takes the factors.
+        """
+
     def set_scope(
         self,
         block: BlockHandle | str,

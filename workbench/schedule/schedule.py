@@ -28,11 +28,13 @@ from workbench.history.write_whole import write_whole
 from workbench.ir import (
     DEEPEST,
     Block,
+    BlockId,
     BlockRealize,
     For,
     IRModule,
     PrimFunc,
     SymbolicFunc,
+    Var,
     is_text,
     too_deep,
 )
@@ -43,8 +45,9 @@ from workbench.schedule.completion import complete_in_ipython
 from workbench.schedule.find import Finder, name_in
 from workbench.schedule.left_out import LEFT_OUT
 from workbench.verbs import primitive
+from workbench.verbs.choices import Decide, drawing
 from workbench.verbs.nest import check_depth
-from workbench.verbs.primitive import Edit, Key
+from workbench.verbs.primitive import Edit
 from workbench.verbs.site import Site, declared_writes
 
 if TYPE_CHECKING:
@@ -60,7 +63,8 @@ class Schedule(Verbs):
 
     `program` is a PrimFunc or an IRModule. Each primitive is a method; it moves this schedule to
     the program that it makes. Applying a step again at the same place goes to the program that it
-    made before, and returns the same handles.
+    made before, and returns the same handles. Choices that steps leave open, such as those of
+    `sample_perfect_tile`, are drawn by `seed`, or made by `decide` of what each may be.
 
     Raises ScheduleError for what is no program, for one whose shapes are not known yet, and for one
     in which blocks do more than they declare, or whose own stores decide, outside of a block, which
@@ -71,7 +75,13 @@ class Schedule(Verbs):
     [<loop i_0>, <loop i_1>]
     """
 
-    def __init__(self, program: PrimFunc | IRModule | SymbolicFunc) -> None:
+    def __init__(
+        self,
+        program: PrimFunc | IRModule | SymbolicFunc,
+        *,
+        seed: int | None = None,
+        decide: Decide | None = None,
+    ) -> None:
         if isinstance(program, SymbolicFunc):
             headline, hint = program.refusal("schedule")
             raise ScheduleError(headline, hint=hint)
@@ -101,6 +111,7 @@ class Schedule(Verbs):
         clear = "main" in names or len(names) == 1
         self._func_name = self._node.func_name if clear else None
         self._forward: dict[HistoryNode, HistoryNode] = {}  # where redo goes
+        self._decide = decide or drawing(seed)
         complete_in_ipython(Schedule)
 
     # --- the program -----------------------------------------------------------------------------
@@ -339,6 +350,7 @@ class Schedule(Verbs):
         other.history = self.history
         other._node, other._func_name = self._node, self._func_name
         other._forward = dict(self._forward)
+        other._decide = self._decide
         return other
 
     def copy(self) -> Schedule:
@@ -489,20 +501,27 @@ class Schedule(Verbs):
             raise _unknown(str(verb))
         finder, func = self._finder(verb), self._shown
         try:
-            call = bind(prim, finder, args, kwargs)
+            call = self._decided(bind(prim, finder, args, kwargs))
             func = call.func
             step = self._step(call)
             node = self.history.child(self._node, step)
             if node is None:
                 edit = prim.take(func, *call.args, **call.kwargs)
                 check_depth(func, edit.func, verb)
-                twin = self.history.twin(self._node, step, edit.places)
+                twin = self.history.twin(self._node, step, edit.places) if not prim.domain else None
                 node = twin or self._add(step, func, edit)
         except Refusal as refusal:
             asked = f"sch.{verb}({as_given(args, kwargs)})"
             raise as_error(refusal, func, asked) from None
         self._move(node)
         return self._handles(node.result)
+
+    def _decided(self, call: Call) -> Call:
+        """The call with its decision, made here where it is one of a choice and leaves it out."""
+        if call.prim.domain is None or "decision" in call.kwargs:
+            return call
+        domain = call.prim.domain(call.func, *call.args, **call.kwargs)
+        return replace(call, kwargs={**call.kwargs, "decision": self._decide(domain)})
 
     def _step(self, call: Call) -> Step:
         """The call as plain data."""
@@ -526,10 +545,10 @@ class Schedule(Verbs):
         noted = replace(step, made=made, single=single, alone=len(functions) == 1)
         return self.history.add(self._node, noted, mod, edit)
 
-    def _handles(self, result: Key | tuple[Key, ...] | None) -> Any:
+    def _handles(self, result: Any) -> Any:
         if isinstance(result, tuple):
-            return [handle_of(self.history, key) for key in result]
-        return None if result is None else handle_of(self.history, result)
+            return [self._handles(item) for item in result]
+        return handle_of(self.history, result) if isinstance(result, (Var, BlockId)) else result
 
     def actions(
         self, place: LoopHandle | BlockHandle | str, verbs: Collection[str] | None = None

@@ -22,10 +22,8 @@ from workbench.ir import (
     SymbolicFunc,
     Var,
     as_index,
-    is_warp_call,
     sizes_in,
     sizes_used,
-    walk,
 )
 from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
 from workbench.script.grammar import (
@@ -222,7 +220,7 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
     whole = read_block_body(r, inside, head, tree)
     if inside is not body:  # TVM's root block may say what it touches: all that the program does
         head.reads = head.writes = None
-    if not any(map(is_warp_call, walk(whole))):  # to which a tile may lie anyhow
+    if not any(buffer.is_fragment for buffer in buffers):  # else a tile may lie anyhow
         for told, step in r.row_strides.items():
             hint = "leave strides out: an array lies one row after the other"
             raise r.error(step, f"No array tells the strides of `{told}`", hint=hint)

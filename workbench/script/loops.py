@@ -37,6 +37,7 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
+from workbench.script.lane_calls import read_lane_call
 from workbench.script.lets import in_turn, is_idle, read_let, write_as
 from workbench.script.memory import range_between, read_index
 from workbench.script.reader import ParseError, Reader
@@ -372,7 +373,7 @@ def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
     if read_let(r, tree):
         return r.take_bound()
     _refuse_misplaced(r, tree)
-    warp_call = read_warp_call(r, tree)
+    warp_call = read_warp_call(r, tree) or read_lane_call(r, tree)
     if warp_call is not None:
         return [warp_call]
     if is_idle(r, tree):

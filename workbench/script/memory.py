@@ -10,7 +10,7 @@ from workbench import arith
 from workbench.diag import plural
 from workbench.ir import (
     FRAGMENTS,
-    MEMORIES,
+    SCOPES,
     BinOp,
     Buffer,
     BufferLoad,
@@ -495,8 +495,8 @@ def _is_open(r: Reader, tree: ast.expr) -> bool:
 def _read_scope(r: Reader, tree: ast.expr) -> tuple[str, str]:
     """The memory of a buffer, and its tag; TVM also writes "" for global memory."""
     scope, tag = memory_of(read_word(r, tree, "a scope") or "global")
-    if scope not in MEMORIES:
-        hint = f"the memories: {', '.join((*MEMORIES, *FRAGMENTS, 'shared.dyn'))}"
+    if scope not in SCOPES:
+        hint = f"the memories: {', '.join((*SCOPES, *FRAGMENTS, 'shared.dyn'))}"
         raise r.error(tree, f'There is no memory "{scope}" here', hint=hint)
     return scope, tag
 

@@ -29,16 +29,16 @@ _CUDA: dict[str, object] = {
     "registers_unit": 256,
     "max_registers_per_thread": 255,
 }
-_PER_SM = ("max_threads_per_sm", "max_blocks_per_sm", "shared_bytes_per_sm")
+_PER_SM = ("max_threads_per_sm", "max_blocks_per_sm", "shared_bytes_per_sm", "l1_bytes")
 _ARCH = {  # the numbers of _PER_SM
-    "sm_60": (2048, 32, 64 * KIB),
-    "sm_70": (2048, 32, 96 * KIB),
-    "sm_75": (1024, 16, 64 * KIB),
-    "sm_80": (2048, 32, 164 * KIB),
-    "sm_86": (1536, 16, 100 * KIB),
-    "sm_89": (1536, 24, 100 * KIB),
-    "sm_90": (2048, 32, 228 * KIB),
-    "sm_100": (2048, 32, 228 * KIB),
+    "sm_60": (2048, 32, 64 * KIB, 88 * KIB),  # of its own: 24 KiB
+    "sm_70": (2048, 32, 96 * KIB, 128 * KIB),
+    "sm_75": (1024, 16, 64 * KIB, 96 * KIB),
+    "sm_80": (2048, 32, 164 * KIB, 192 * KIB),
+    "sm_86": (1536, 16, 100 * KIB, 128 * KIB),
+    "sm_89": (1536, 24, 100 * KIB, 128 * KIB),
+    "sm_90": (2048, 32, 228 * KIB, 256 * KIB),
+    "sm_100": (2048, 32, 228 * KIB, 256 * KIB),
 }
 # KiB
 _DYNAMIC = {
@@ -54,6 +54,8 @@ _UNITS = ("registers_parts", "shared_bytes_reserved", "shared_bytes_unit")
 _ARCH_SOURCES = (
     dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE)
     | {"max_shuffle_bytes": _SHUFFLES, "wmma": "PTX ISA, wmma: sm_70 or higher"}
+    | {"mma": "PTX ISA, mma.m16n8k16 of .f16: sm_80 or higher"}
+    | {"l1_bytes": "NVIDIA's architecture whitepapers and tuning guides: unified data cache"}
     | dict.fromkeys(("registers_unit", *_UNITS), _CALCULATOR)
 )
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
@@ -77,7 +79,8 @@ def _of_arch(arch: str) -> dict[str, object]:
     number = int(arch.removeprefix("sm_"))
     units = (2 if number == 60 else 4, *((1 * KIB, 128) if number >= 80 else (0, 256)))
     per_sm = zip(_PER_SM, _ARCH[arch], strict=True)
-    return {**_CUDA, **dict(per_sm), **dict(zip(_UNITS, units, strict=True)), "wmma": number >= 70}
+    tensor_cores = {"wmma": number >= 70, "mma": number >= 80}
+    return {**_CUDA, **dict(per_sm), **dict(zip(_UNITS, units, strict=True)), **tensor_cores}
 
 
 def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: str) -> Target:
@@ -217,6 +220,13 @@ CATALOGUE: dict[str, Target] = {
             "NVIDIA Turing GPU Architecture whitepaper",
         ),
         _nvidia(
+            "nvidia/rtx-2080-ti",
+            "NVIDIA GeForce RTX 2080 Ti",
+            "sm_75",
+            (68, 1.545e9, 5632 * KIB, 11e9, 616e9, 13.4e12),
+            "NVIDIA Turing GPU Architecture whitepaper",
+        ),
+        _nvidia(
             "nvidia/tesla-v100",
             "NVIDIA V100 SXM2",
             "sm_70",
@@ -270,6 +280,7 @@ _ALIASES = {  # TVM's names for the same
     "nvidia/nvidia-h200": "nvidia/h200",
     "nvidia/nvidia-h100": "nvidia/h100",
     "nvidia/nvidia-a100": "nvidia/a100",
+    "nvidia/geforce-rtx-2080-ti": "nvidia/rtx-2080-ti",
     "nvidia/geforce-rtx-3090": "nvidia/rtx-3090",
     "nvidia/geforce-rtx-3090-ti": "nvidia/rtx-3090-ti",
     "nvidia/geforce-rtx-4090": "nvidia/rtx-4090",
@@ -284,6 +295,7 @@ _DEVICE_NAMES = (  # how drivers name them
     (r"\bT4\b", "nvidia/tesla-t4"),
     (r"V100-SXM2", "nvidia/tesla-v100"),
     (r"P100-PCIE-16GB", "nvidia/tesla-p100"),
+    (r"RTX 2080 Ti", "nvidia/rtx-2080-ti"),
     (r"RTX 3090 Ti", "nvidia/rtx-3090-ti"),
     (r"RTX 3090", "nvidia/rtx-3090"),
     (r"RTX 4090(?! (D|Laptop))", "nvidia/rtx-4090"),

@@ -30,11 +30,13 @@ class Target:
     max_dynamic_shared_bytes: int | None = None  # a block's, where the launch asks for it
     async_copy_bytes: tuple[int, ...] | None = None  # of a thread, from global to shared memory
     wmma: bool | None = None  # whether a warp multiplies tiles of 16 x 16 halves, on Tensor Cores
+    mma: bool | None = None  # whether it does so by mma.sync of 16 x 8 x 16
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None
     shared_bytes_reserved: int | None = None  # of a multiprocessor, for each block there
     shared_bytes_unit: int | None = None  # a block's are a multiple
+    l1_bytes: int | None = None  # a multiprocessor's memory for the L1 cache and shared memory
     registers_per_sm: int | None = None
     registers_unit: int | None = None  # a warp's are a multiple
     registers_parts: int | None = None  # of a multiprocessor's, each for the warps that it runs

@@ -10,6 +10,7 @@ from workbench.diag import Fail as TVMError
 from workbench.tvm import (
     contrib,
     ir,
+    meta_schedule,
     nd,
     runtime,
     s_tir,
@@ -48,6 +49,7 @@ __all__ = [
     "gpu",
     "ir",
     "lower",
+    "meta_schedule",
     "metal",
     "nd",
     "opencl",

@@ -21,8 +21,8 @@ _MODELS = (
     "write the operator with T.prim_func, te or topi, and schedule it, as lesson 1 does",
 )
 _SEARCH = (
-    "it finds schedules by itself, which is not what one learns here",
-    "take the steps: sch.actions(loop) lists those that are possible, lesson 4 tries tile sizes",
+    "it is a tuner of TVM's own, with templates and files of its own",
+    "wb.tune(program) searches, and tvm.meta_schedule.tune_tir does so by TVM's name",
 )
 _PASSES = (
     "it holds the passes of TVM's compiler",
@@ -97,7 +97,7 @@ LEFT_OUT = {
     "tvm.contrib.util": _DEVICES,
     "tvm.contrib.utils": _DEVICES,
     "tvm.contrib.xcode": _DEVICES,
-    "tvm.dlight": _SEARCH,
+    "tvm.dlight": _READY,
     "tvm.driver.tvmc": _MODELS,
     "tvm.get_global_func": _MODELS,
     "tvm.instrument": _PASSES,
@@ -107,7 +107,6 @@ LEFT_OUT = {
     "tvm.ir.register_op_attr": _CODE,
     "tvm.ir.transform.Sequential": _PASSES,
     "tvm.ir.transform.module_pass": _PASSES,
-    "tvm.meta_schedule": _SEARCH,
     "tvm.micro": _DEVICES,
     "tvm.module": _DEVICES,
     "tvm.register_func": _MODELS,
@@ -120,8 +119,7 @@ LEFT_OUT = {
     "tvm.runtime.Module.get_source": _HOST,
     "tvm.runtime.Module.inspect_source": _HOST,
     "tvm.runtime.Module.save": _DEVICES,
-    "tvm.s_tir.dlight": _SEARCH,
-    "tvm.s_tir.meta_schedule": _SEARCH,
+    "tvm.s_tir.dlight": _READY,
     "tvm.s_tir.transform": _PASSES,
     "tvm.script.relax": _MODELS,
     "tvm.support": (

@@ -54,11 +54,17 @@ def _taken(member: Any) -> Iterator[str]:
     elif isinstance(origin, type) and issubclass(origin, Callable):  # type: ignore[arg-type]
         yield "Callable[..., Any]"
     else:
-        yield "None" if member is type(None) else member.__name__
+        yield _plain_name(member)
 
 
 def given_back(result: Any) -> str:
-    """What a caller gets for the `result` of an Edit: a handle, a list of them, or None."""
+    """What a caller gets for the `result` of an Edit: handles and numbers, lists of them, None."""
+    if len(either := members(result)) > 1:
+        return " | ".join(map(given_back, either))
     if typing.get_origin(result) is tuple:
         return f"list[{given_back(typing.get_args(result)[0])}]"
-    return {Var: "LoopHandle", BlockId: "BlockHandle", type(None): "None"}[result]
+    return {Var: "LoopHandle", BlockId: "BlockHandle"}.get(result, _plain_name(result))
+
+
+def _plain_name(kind: Any) -> str:
+    return "None" if kind is type(None) else str(kind.__name__)

@@ -18,11 +18,12 @@ from workbench.diag import Refusal
 from workbench.ir import Block, BlockId, For, PrimFunc, Var
 from workbench.ir.places import Places, places
 from workbench.verbs.called import members, signature
+from workbench.verbs.choices import Domain
 
 Key: TypeAlias = Var | BlockId
 """What identifies a loop (its variable) or a block."""
 
-Group: TypeAlias = Literal["loops", "threads", "memory", "blocks", "notes"]
+Group: TypeAlias = Literal["loops", "threads", "memory", "blocks", "notes", "choices"]
 
 Choices: TypeAlias = Callable[[PrimFunc, Any], Iterable[Mapping[str, Any]]]
 """The arguments worth trying at a place: one mapping for each call, without the place itself."""
@@ -31,14 +32,17 @@ Instead: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
 """Arguments that others have for the verb: which of ours says the same, and with what value."""
 
 
-Result = TypeVar("Result", bound=Key | tuple[Var, ...] | None, covariant=True)
+Result = TypeVar(
+    "Result", bound=Key | tuple[Var, ...] | int | tuple[int, ...] | None, covariant=True
+)
 
 
 @dataclass(frozen=True)
 class Edit(Generic[Result]):
     """What a primitive returns: the next program and what became of the loops and blocks.
 
-    `result` is what the caller gets, as handles: of its type, a primitive declares which.
+    `result` is what the caller gets, loops and blocks as handles: of its type, a primitive declares
+    which. Where it is a choice, of numbers or of a loop, the program is the one that it was.
     `became` tells, for each loop or block that is gone, what it turned into; () for one that left
     nothing behind.
     """
@@ -55,9 +59,8 @@ class Edit(Generic[Result]):
     @property
     def keys(self) -> tuple[Key, ...]:
         """The loops and blocks of `result`, be it one or several."""
-        if self.result is None:
-            return ()
-        return self.result if isinstance(self.result, tuple) else (self.result,)
+        several = self.result if isinstance(self.result, tuple) else (self.result,)
+        return tuple(key for key in several if isinstance(key, (Var, BlockId)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class Primitive:
     older: Mapping[str, str]  # names that arguments had in older lessons
     sizes: bool  # whether it is proved of programs for any size, too
     whole: bool  # whether its choices are taken as they are: the arguments of one go together
+    domain: Callable[..., Domain] | None = None  # of its `decision`, where it samples one
 
     def take(self, func: PrimFunc, *args: Any, **kwargs: Any) -> Edit:
         """What the step makes of `func`. Raises Refusal."""
@@ -177,6 +181,7 @@ def primitive(
     older: Mapping[str, str] = types.MappingProxyType({}),
     sizes: bool = False,
     whole: bool = False,
+    domain: Callable[..., Domain] | None = None,
 ) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
     """Register the decorated function `(func, place, …) -> Edit` as a verb of the schedule.
 
@@ -185,7 +190,8 @@ def primitive(
     `instead` what to write for arguments that there are elsewhere; `older` are names that arguments
     had in older lessons. `sizes` says that it takes programs for any size, since what it asks is
     proved of all of them; else these are refused. `whole` says that the arguments of a choice go
-    together, so that a form offers each as one.
+    together, so that a form offers each as one. `domain` takes the same arguments and says what its
+    `decision` may be, which the schedule makes where a call leaves it out.
     """
 
     def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
@@ -194,7 +200,19 @@ def primitive(
         doc = inspect.getdoc(function) or ""
         params = _params(function, own)
         REGISTRY[name] = Primitive(
-            name, group, function, check, choices, params, own, doc, instead, older, sizes, whole
+            name,
+            group,
+            function,
+            check,
+            choices,
+            params,
+            own,
+            doc,
+            instead,
+            older,
+            sizes,
+            whole,
+            domain,
         )
         return function
 

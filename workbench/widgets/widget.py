@@ -11,6 +11,7 @@ from typing import Any, Literal
 import anywidget
 import traitlets
 
+from workbench import draw
 from workbench.diag import size_text
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
@@ -55,6 +56,7 @@ class Lab(anywidget.AnyWidget):
     status = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
     call = traitlets.Dict().tag(sync=True)
+    broken = traitlets.Dict().tag(sync=True)
     cell = traitlets.Unicode().tag(sync=True)
 
     def __init__(
@@ -147,7 +149,7 @@ class Lab(anywidget.AnyWidget):
             with self.hold_sync():
                 for name in changed.keys() - new.keys():
                     setattr(self, name, changed[name])
-        if changed.keys() - {"status", "tree", "lines"}:
+        if changed.keys() - {"status", "tree", "lines", "broken"}:
             self._renew()
 
     def run(self, on: Literal["gpu", "cpu"] = "gpu") -> Mapping[str, Any]:
@@ -238,6 +240,7 @@ def lab(
     question: Question | None = None,
     task: str | Task | None = None,
     costs: Sequence[str] | None = None,
+    target: str = draw.GPU,
     height: int | None = None,
     autosave: str | Path | None = None,
 ) -> Lab:
@@ -258,16 +261,19 @@ def lab(
     `lesson.compare` ("global loads an output"), "idle threads", "turns a shared read", "global
     sectors" or "turns of shared memory" (in all, as written, and told beside what a compiler
     issues), by default those that matter most to the program; "modelled time" beside them, which is
-    there by default, is a bar in µs of an H200 that opens what they go to and what would help. A
-    lab fits the panel of its notebook; where the page does not tell how much of it is seen, as in
-    Colab, it is `height` pixels tall, by default 640. A cell that runs again offers to go on where
-    its lab stood. With `autosave`, a path, every step is kept in that file beside what it holds,
-    and a later lab offers to go on from there; on an exercise's schedule that is so without it,
-    too. A file that holds something else is left alone, and another beside it used.
+    there by default, is a bar in µs of the `target` that opens what they go to and what would help;
+    with "guess first" there, each step asks what its time will be before it is shown. The `target`
+    is also the GPU of occupancy and roofline. A lab fits the panel of its notebook; where the page
+    does not tell how much of it is seen, as in Colab, it is `height` pixels tall, by default 640. A
+    cell that runs again offers to go on where its lab stood. With `autosave`, a path, every step is
+    kept in that file beside what it holds, and a later lab offers to go on from there; on an
+    exercise's schedule that is so without it, too. A file that holds something else is left alone,
+    and another beside it used.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
-    than four costs, for an array that does not fit its parameter, for a `height` of less than 440,
-    and where `autosave` is no path.
+    than four costs, for a `question` of a cost that is not among them, for a `target` of which
+    nobody knows how fast it is, for an array that does not fit its parameter, for a `height` of
+    less than 440, and where `autosave` is no path.
 
     >>> lab = wb.lab(sch, actions=["split", "bind"], panes=["who"])
     >>> lab.close()
@@ -284,6 +290,7 @@ def lab(
         question=question,
         task=task,
         costs=costs,
+        target=target,
         height=height,
         autosave=autosave,
     )

@@ -11,6 +11,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul, naive
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench import lesson
+from workbench.diag import Fail
 from workbench.insight import Fault
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
@@ -179,9 +180,28 @@ def test_where_modelling_takes_long_it_waits_until_it_is_asked_for(monkeypatch):
 
 def test_what_was_measured_stands_there_in_place_of_what_was_recorded():
     lab = wb.lab(window())
-    lab.session.desk.results[lab.at] = {"us": 2.0}
+    lab.session.desk.results[lab.at] = {"us": 2.0, "gpu": "nvidia/h200"}
     found = modelled(lab)["marks"]
     assert [mark["words"] for mark in found if mark["role"] == "taken"] == ["measured 2 µs"]
+
+
+def test_a_lab_shows_the_target_that_it_was_given():
+    sch = window()
+    lab, other = wb.lab(sch, target="nvidia/l4"), wb.lab(sch)
+    assert modelled(lab)["us"] != modelled(other)["us"]
+    assert "NVIDIA L4" in modelled(lab)["about"] and "H200" in modelled(other)["about"]
+    for pane in ("occupancy", "roofline"):
+        shown = []
+        for one in (lab, other):
+            one.view = {**one.view, "machine": pane}
+            picture = one.session.page["pictures"][pane]
+            shown.append(f"{picture['full'] or picture['caption']} {picture['table']}")
+        assert "NVIDIA L4" in shown[0] and "H200" in shown[1], shown
+    lab.session.desk.results[lab.at] = {"us": 2.0, "gpu": "nvidia/h200"}
+    send(lab, do="look")
+    assert "measured" not in str(modelled(lab)["marks"]), "on another GPU"
+    with pytest.raises(Fail, match="Can't open a lab of cuda: nobody knows how fast it is"):
+        wb.lab(sch, target="cuda")
 
 
 def test_two_that_are_compared_have_one_axis():
@@ -195,13 +215,18 @@ def test_two_that_are_compared_have_one_axis():
 def test_why_it_is_slow_is_looked_for_when_asked_and_leads_to_a_form():
     sch = Schedule(matmul(64))
     naive(sch, 8)
-    lab = wb.lab(sch, actions=["bind"])
+    lab = wb.lab(sch, actions=["split"])
     assert lab.session.page["why"] is None
     send(lab, do="why")
-    faults = {fault["verb"]: fault for fault in lab.session.page["why"]["faults"]}
-    reuse = faults["cache_read"]
-    assert reuse["words"].startswith("98.4% of what is loaded of A was loaded before")
-    assert reuse["gain"].endswith(" µs") and not reuse["offered"] and faults["bind"]["offered"]
+    faults = lab.session.page["why"]["faults"]
+    again = "98.4% of what is loaded of A was loaded before"
+    reuse = next(fault for fault in faults if fault["words"].startswith(again))
+    assert reuse["gain"].endswith(" µs") and (reuse["verb"], reuse["offered"]) == (
+        "cache_read",
+        False,
+    )
+    bound = next(fault for fault in faults if fault["verb"] == "split")
+    assert bound["help"] == "undo the bind of j_0, then split j_0" and not bound["place"]
     about = lab.session.page["names"]
     assert about[reuse["place"]]["name"] == reuse["at"] == "A"
     assert [about[key]["name"] for key in reuse["keys"].split()] == ["C_update", "A"]

@@ -21,9 +21,11 @@ from workbench.ir import (
     THREAD_AXES,
     Barrier,
     Buffer,
+    BufferLoad,
     BufferStore,
     CommitGroup,
     Const,
+    Expr,
     For,
     Kernel,
     Node,
@@ -82,7 +84,9 @@ def _stays_apart(loop: For, buffer: Buffer, inner: dict[Var, int], threads: dict
     forms = [digits.form(site.indices[0]) for site in sites]
     own = {d for var in inner for d in digits.of[var]}
     outer = [{v: c for v, c in f.terms.items() if v not in own} for f in forms]
-    if any(f.rest for f in forms) or any(o != outer[0] for o in outer):
+    if any(f.rest != forms[0].rest for f in forms) or any(o != outer[0] for o in outer):
+        return False
+    if any(_may_move(expr, inner) for expr, _ in forms[0].rest):
         return False
     if all(f == forms[0] for f in forms) and vector_width(loop) == 1:
         here: dict[Atom, int] = {d: c for d, c in forms[0].terms.items() if d in own}
@@ -96,6 +100,11 @@ def _stays_apart(loop: For, buffer: Buffer, inner: dict[Var, int], threads: dict
         rows.append((site, _rows_of(added, inner[loop.loop_var], site)))
     writers = _find_writers([cells for site, cells in rows if isinstance(site, BufferStore)])
     return writers is not None and all(_is_alone(*writers, cells) for _, cells in rows)
+
+
+def _may_move(rest: Expr, inner: dict[Var, int]) -> bool:
+    """Whether `rest` may be another number in another iteration of a loop that counts `inner`."""
+    return any(isinstance(n, BufferLoad) or n in inner for n in walk(rest))
 
 
 def _list_added(loop: For, form: Form, digits: Digits, inner: dict[Var, int]) -> Any:

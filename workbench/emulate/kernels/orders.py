@@ -55,6 +55,12 @@ class Orders:
     values: tuple[Any, Any]
 
     @property
+    def ends(self) -> tuple[str, str]:
+        """What each order leads to, in as few words as it takes: 7, nothing that was written."""
+        first, second = map(_said, self.values)
+        return first, second
+
+    @property
     def timelines(self) -> tuple[Timeline, Timeline]:
         """Both orders, that of lockstep first."""
         first, second = self.acts
@@ -71,8 +77,12 @@ class Orders:
         return "\n".join(lines)
 
 
+def _said(value: Any) -> str:
+    return "nothing that was written" if value is None else f"{value:g}"
+
+
 def _timeline(first: Act, second: Act, cell: str, value: Any) -> Timeline:
-    said = "nothing that was written" if value is None else f"{value:g}"
+    said = _said(value)
     reader = next((act for act in (first, second) if act.does == "reads"), None)
     end = f"{cell} is {said}" if reader is None else f"{reader.who} reads {said}"
     one, other = (f"{act.who} {act.does} (line {act.line})" for act in (first, second))
@@ -93,14 +103,17 @@ def race(
     except EmulationError as error:
         if not isinstance(error.refusal, Met):
             raise
-        return _orders(kernel, args, params, error.refusal.meeting)
+        return orders(kernel, args, params, error.refusal.meeting)
     return None
 
 
-def _orders(
+def orders(
     kernel: Kernel, args: Sequence[Any], params: Sequence[Buffer], meeting: Meeting
 ) -> Orders | None:
-    """Run the block in which two threads met once more, on copies of `args`, and note the cell."""
+    """Both orders of a `meeting` that a run of `kernel` on such `args` came to; see `race`.
+
+    The block in which the two met runs once more, on copies, and what becomes of the cell is noted.
+    """
     if any(isinstance(site, BufferStore) and site.is_async for site in meeting.sites):
         return None
     flat = Arguments(params, [np.array(array) for array in args], set()).flat

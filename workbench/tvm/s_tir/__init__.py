@@ -2,8 +2,8 @@
 
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tvm.not_carried import refusing
-from workbench.tvm.s_tir import schedule
+from workbench.tvm.s_tir import meta_schedule, schedule
 
-__all__ = ["Schedule", "ScheduleError", "schedule"]
+__all__ = ["Schedule", "ScheduleError", "meta_schedule", "schedule"]
 
 __getattr__ = refusing(__name__)

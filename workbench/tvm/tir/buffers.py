@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.ir import FRAGMENTS, MEMORIES, Buffer, Expr, Var, lie_apart, memory_of
+from workbench.ir import FRAGMENTS, SCOPES, Buffer, Expr, Var, lie_apart, memory_of
 from workbench.ir.nodes import node
 from workbench.script.writer import identifier
 from workbench.te import placeholder
@@ -69,9 +69,9 @@ def decl_buffer(
     if data is not None or elem_offset not in (None, 0):
         raise ValueError(f"{name} lies in memory of its own here: leave data and elem_offset out")
     memory, tag = memory_of(scope or "global")
-    if memory not in MEMORIES:
+    if memory not in SCOPES:
         raise ValueError(
-            f"there is no memory {scope!r}; these are: {', '.join((*MEMORIES, *FRAGMENTS))}"
+            f"there is no memory {scope!r}; these are: {', '.join((*SCOPES, *FRAGMENTS))}"
         )
     like = placeholder(shape, dtype, name)
     steps = tuple(strides or ())

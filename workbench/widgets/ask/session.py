@@ -16,23 +16,26 @@ from workbench.runtime.launching import waiting
 from workbench.schedule import Schedule
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
+from workbench.widgets.ask.breaking import Breaking
 from workbench.widgets.ask.setup import Options, desk_of, setup_of
 from workbench.widgets.keep.keeping import Keeping
 from workbench.widgets.page.compare import compare_trait, comparison, functions, title
-from workbench.widgets.page.cost_bar import modelled_of, shows_time
-from workbench.widgets.page.costs import count
+from workbench.widgets.page.cost_bar import shows_time
+from workbench.widgets.page.costs import MODEL, count
 from workbench.widgets.page.history import said, tree
+from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.page import node_bar, page, page_trait, ran
 from workbench.widgets.page.pictures import shown_alone
-from workbench.widgets.page.question import decided
+from workbench.widgets.page.question import Question, Topic, decided
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
 from workbench.widgets.page.why_slow import why_of
 from workbench.widgets.run.jobs import Job, Jobs
-from workbench.widgets.run.runner import TARGETS, Progress, Runner
+from workbench.widgets.run.runner import TARGETS, Found, Progress, Runner
 
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
+    "broken",
 )
 """What a browser gets besides pages and comparisons."""
 
@@ -59,7 +62,8 @@ class Session:
     ) -> None:
         self.cursor, self.history = schedule.fork(), schedule.history
         steps.stand(self.cursor, schedule.node)
-        self.desk = desk_of(self.history, options)
+        self.desk = desk_of(self.cursor.node, options)
+        self.breaking = Breaking(self.desk)
         asked, task = options.question, options.task
         cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
         self.keeping = Keeping(schedule, self.cursor, options.autosave, cell)
@@ -73,6 +77,7 @@ class Session:
             place=steps.useful(self.cursor, self.desk, list(self.desk.places(self.cursor.func))),
             answers=dict(self.history.answers),
             call={},
+            broken={},
         )
         self._say(self.keeping.begin(said(self.cursor.node)))
         self._show()
@@ -118,6 +123,7 @@ class Session:
     def _show(self) -> None:
         """Make what the open panes need of the program that the cursor is at."""
         node, view, against = self.cursor.node, self.view, self.state["against"]
+        self.breaking.follow(node.id)
         name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
         shown = page(self.cursor, view, self.desk, self.state.get(name))
         shown["pictures"] = shown_alone(shown["pictures"], shown["shown"])
@@ -126,19 +132,24 @@ class Session:
             compared = comparison(self.history[against], node, view, self.desk)
             measured = self.state.get(pair, {}).get("measured")
             made[pair] = {**compared, "measured": measured}
-        self._put(tree=tree(self.history), lines=list(self.desk.lines.all), **made)
+        kept = {"tree": tree(self.history), "lines": list(self.desk.lines.all)}
+        self._put(**kept, broken=self.breaking.shown, **made)
 
     def _reveal(self) -> None:
-        """Once the question is answered: make the pages again from which something is hidden."""
-        if self.page["open"] == self.desk.open:
-            return
+        """Once a question is answered: make the pages again from which something is hidden."""
+        stale = [
+            (name, node)
+            for name, shown in self.state.items()
+            if name.startswith(page_trait(""))
+            for node in [self.history[int(name.removeprefix(page_trait("")))]]
+            if shown["open"] != self.desk.waiting(node.func, node.before)
+        ]
         cursor = self.cursor.fork()
-        for node in self.history:
-            name = page_trait(str(node.id))
-            if name in self.state:
-                steps.stand(cursor, node)
-                self._put(**{name: page(cursor, self.view, self.desk, self.state[name])})
-        self._show()
+        for name, node in stale:
+            steps.stand(cursor, node)
+            self._put(**{name: page(cursor, self.view, self.desk, self.state[name])})
+        if stale:
+            self._show()
 
     def _guard(self, act: Callable[[], None]) -> None:
         """Do `act`; what it raises is shown in the lab, where the learner looks."""
@@ -189,6 +200,9 @@ class Session:
             if self.state["place"] not in self.desk.names(func).about:
                 places = list(self.desk.places(func))
                 self._put(place=steps.useful(self.cursor, self.desk, places))
+        if not self.view.guess:
+            self.desk.unask()
+            self._reveal()
         self._show()
 
     def stepped(self) -> None:
@@ -212,9 +226,14 @@ class Session:
             "model": self.model,
             "why": self.why,
             "answer": lambda: self.answer(part(message, "name", str), part(message, "choice", int)),
+            "guess": lambda: self.guess(part(message, "name", str), part(message, "number", str)),
             "run": lambda: self.run(part({"on": "gpu", **message}, "on", str)),
             "time": self.time,
             "stop": self.stop,
+            "faults": self.faults,
+            "break": lambda: self.break_it(part(message, "fault", str)),
+            "find": lambda: self.find(message),
+            "mend": self.mend,
             "resume": self.resume,
             "forget": self.forget,
         }
@@ -234,6 +253,8 @@ class Session:
         """Apply the "verb" at the "place" with the texts of its form, "args"."""
         place = steps.take(self.cursor, self.history[self.at], self.desk, message)
         node = self.cursor.node
+        if self.view.guess and page_trait(str(node.id)) not in self.state:
+            self.desk.ask(node)
         self._put(place=place, at=node.id)
         self._say(said(node))
         self._show()
@@ -247,19 +268,20 @@ class Session:
 
     def count(self) -> None:
         """Count what the strip shows: of the program that is shown, and of what it is beside."""
-        self._work_out("costs", lambda func: count(func, self.desk.counted))
+        self._work_out("costs", "counts", lambda func: count(func, self.desk.counted))
 
     def model(self) -> None:
         """Work out the modelled time of both."""
-        self._work_out("time", modelled_of)
+        self._work_out("time", "time", lambda func: modelled_of(func, self.desk.gpu))
 
-    def _work_out(self, what: str, make: Callable[[PrimFunc], object]) -> None:
+    def _work_out(self, what: str, topic: Topic, make: Callable[[PrimFunc], object]) -> None:
         """Have what is shown of a program and the one before made, and note where it takes long."""
         node, against = self.history[self.at], self.state["against"]
         before = functions(self.history[against], node)[0] if against >= 0 else node.before
+        asked = self.desk.guess(node)
         begun = perf_counter()
-        for func in (before, node.func):
-            if func is not None and not self.desk.hides("counts", before, node.func):
+        for func in (before, node.func, asked.begun if asked else None):
+            if func is not None and not self.desk.hides(topic, before, node.func):
                 with suppress(Fail):  # the strip tells why
                     make(func)
         if perf_counter() - begun > SLOW:
@@ -271,25 +293,82 @@ class Session:
         func = self.history[self.at].func
         if shows_time(self.desk, func):
             with suppress(Fail):
-                why_of(func)
+                why_of(func, self.desk.gpu)
         self._show()
 
     def answer(self, name: str, choice: int) -> None:
         """Take the choice of that number as the answer to the question `name`."""
-        question = self.desk.question
-        if question is None or name != question.name or not 0 <= choice < len(question.choices):
+        question = self._asked(name)
+        if question is None or not 0 <= choice < len(question.choices):
             raise Fail("Can't take the answer: the lab asks no such question", hint="choose one")
-        if name in self.history.answers and decided(question, self.history):
+        self._keep(question, question.choices[choice])
+
+    def guess(self, name: str, number: str) -> None:
+        """Take what was typed as the answer to the guess `name`."""
+        question = self.desk.guess_named(name)
+        if question is None:
+            raise Fail("Can't take the guess: the lab asks for no such one", hint="take a step")
+        self._keep(question, question.read(number))
+        if question.settled_by(self.history[self.at].func):
+            self.model() if question.cost == MODEL else self.count()
+
+    def _asked(self, name: str) -> Question | None:
+        question = self.desk.question
+        return question if question and question.name == name else self.desk.guess_named(name)
+
+    def _keep(self, question: Question, answer: str) -> None:
+        """Keep the answer to a question, unless a program has told the true one by now."""
+        given = self.history.answers.get(question.name)
+        if question.takes(given) and decided(question, self.history):
             raise Fail(
                 "Can't change the answer: a program of the history has decided it",
                 hint="your first answer is kept, for you to compare",
             )
-        self.history.answers[name] = question.choices[choice]
+        self.history.answers[question.name] = answer
         self._put(answers=dict(self.history.answers))
         self._reveal()
         self._offer_again()
         self._say(said(self.history[self.at]))  # what was chosen stands at the question
         self._save()
+
+    # --- what is broken on purpose ---------------------------------------------------------------
+
+    def faults(self) -> None:
+        """Show what can be broken in the kernel of the program that is shown."""
+        self.breaking.offer(self.history[self.at])
+        self._put(broken=self.breaking.shown)
+
+    def break_it(self, fault: str) -> None:
+        """Break the kernel of the program that is shown: a mark on it, which no step makes."""
+        told = self.breaking.begin(self.history[self.at], fault)
+        self._put(lines=list(self.desk.lines.all), broken=self.breaking.shown)
+        self._say(told)
+
+    def mend(self) -> None:
+        """Take the fault away."""
+        self.breaking.mend()
+        self._put(broken=self.breaking.shown)
+        self._say(said(self.history[self.at]))
+
+    def find(self, message: Mapping[str, Any]) -> None:
+        """Run the broken kernel on the emulator, as it is or with something put back."""
+        tried = self.breaking.tried(message)
+        start = self.history.root.mod[self.history[self.at].func_name]
+        came: list[Found] = []
+
+        def work(runner: Runner, progress: Progress, _: object) -> dict[str, Any]:
+            came.append(runner.find(tried.tried, start, progress))
+            return {}
+
+        def done(_: object) -> None:
+            words = self.breaking.came(tried, came[0])
+            self._put(broken=self.breaking.shown)
+            if words is not None or self.state["status"]["kind"] == "running":
+                self._say(words or said(self.history[self.at]))
+
+        self._begin("Running it on the emulator", "blocks", work, done)
+        self.breaking.runs(tried)
+        self._put(broken=self.breaking.shown)
 
     # --- what takes long -------------------------------------------------------------------------
 

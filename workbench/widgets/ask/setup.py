@@ -10,16 +10,19 @@ from secrets import token_hex
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from workbench import runtime
+from workbench import draw, runtime
 from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
+from workbench.insight.launched import rates_of
 from workbench.ir import Block, For
+from workbench.target import CATALOGUE, get
 from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.page.costs import COSTS, MODEL, MOST, SLOW
 from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.guess import Guess
 from workbench.widgets.page.offers import Given, asked
-from workbench.widgets.page.question import Question, Task, along, asks
+from workbench.widgets.page.question import Question, Task, asks
 from workbench.widgets.page.view import COST_PANES, MACHINE_PANES, PROGRAM_PANES
 from workbench.widgets.run.runner import device_text
 
@@ -58,6 +61,7 @@ class Options:
     question: Question | None = None
     task: str | Task | None = None
     costs: Sequence[str] | None = None
+    target: str = draw.GPU
     height: int | None = None
     autosave: str | Path | None = None
 
@@ -66,6 +70,8 @@ class Options:
         check_given(self.arguments)
         check_height(self.height)
         check_costs(self.costs)
+        check_guess(self.question, self.costs)
+        check_target(self.target)
         known(self.panes, [*PANES, "loops", *MACHINE_PANES], "pane")
 
 
@@ -120,6 +126,25 @@ def check_costs(names: Sequence[str] | None) -> None:
         )
 
 
+def check_guess(question: Question | None, costs: Sequence[str] | None) -> None:
+    """Raise Fail for a guess of a cost that the lab does not show: where would it come out?"""
+    if isinstance(question, Guess) and question.cost not in ([MODEL] if costs is None else costs):
+        raise Fail(
+            f"Can't ask for {question.cost!r} in this lab: its costs have none",
+            hint=f'name it among them: costs=["{question.cost}"]',
+        )
+
+
+def check_target(name: str) -> None:
+    """Raise Fail for what is no target, and for one of which nobody knows how fast it is."""
+    if rates_of(get(name)) is None:
+        known = [name for name, target in CATALOGUE.items() if rates_of(target) is not None]
+        raise Fail(
+            f"Can't open a lab of {get(name).name}: nobody knows how fast it is",
+            hint=f"there are: {', '.join(known)}",
+        )
+
+
 def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of the program and of the machine: the panes to show first, in the order given, and the rest.
 
@@ -139,14 +164,17 @@ def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, 
 _ran: WeakKeyDictionary[History, dict[int, dict[str, Any]]] = WeakKeyDictionary()
 
 
-def desk_of(history: History, options: Options) -> Desk:
-    """What a new lab on `history` shares: an exercise's with the runs of its labs before."""
-    given = options.arguments
+def desk_of(node: HistoryNode, options: Options) -> Desk:
+    """What a lab that opens at `node` shares: an exercise's with the runs of its labs before."""
+    given, history, question = options.arguments, node.history, options.question
     if given is None and history.kept_in is not None:
         given = {}  # an exercise gives nothing away
-    asked, exercise = along(options.question, history), asks(options.task)
+    if isinstance(question, Guess):
+        question = question.beginning_at(node, options.target)
+    asked, exercise = question and question.along(history), asks(options.task)
     results = {} if exercise is None else _ran.setdefault(history, {})
-    return Desk(options.actions, given, asked, exercise, options.costs, history.answers, results)
+    gpu, costs = options.target, options.costs
+    return Desk(options.actions, given, asked, exercise, costs, gpu, history.answers, results)
 
 
 def setup_of(
@@ -187,6 +215,7 @@ def question_data(question: Question | None) -> dict[str, Any] | None:
         "choices": list(question.choices),
         "said": [said_of(choice) for choice in question.choices],
         "todo": question.todo,
+        "guess": isinstance(question, Guess),
     }
 
 

@@ -16,7 +16,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import CPU, FIRST, build, memo
 from workbench.widgets.page.page import shown_costs, shown_picture, steps_to
 from workbench.widgets.page.pictures import memory_of, picture_name
-from workbench.widgets.page.question import MARK, UNTIL
+from workbench.widgets.page.question import MARK, UNTIL, Topic
 from workbench.widgets.page.texts import program_lines
 from workbench.widgets.page.view import View
 
@@ -27,7 +27,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     Each picture is chosen for its own program: the other may have other axes and buffers.
     """
     one, other = functions(a, b)
-    shown = not desk.hides("counts", one, other)
+    shown, timed = (not desk.hides(what, one, other) for what in TOPICS)
     text = {"label": "what changed", **program_lines(one, other, desk.keys, desk.lines)}
     names = {**desk.names(one).about, **desk.names(other).about}
     pictures = [
@@ -41,13 +41,16 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     return {
         "names": names,
         "text": text,
-        "table": draw.table_html(differences(a, b) if shown else _hidden(a, b)),
+        "table": draw.table_html(differences(a, b, timed) if shown else _hidden(a, b)),
         "costs": shown_costs(desk, one, other),
         "bar": shown_bar(desk, one, other),
-        "times": _timing(one, other),
+        "times": _timing(one, other) if timed else {"offer": False, "text": ""},
         "pictures": pictures,
-        "open": desk.open,
+        "open": desk.waiting(one, other),
     }
+
+
+TOPICS: tuple[Topic, ...] = ("counts", "time")
 
 
 def functions(a: HistoryNode, b: HistoryNode) -> tuple[PrimFunc, PrimFunc]:
@@ -83,8 +86,8 @@ def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
 NO_TIMES = "No times are shown: {why}, and none were recorded of both programs on one device."
 
 
-def differences(a: HistoryNode, b: HistoryNode) -> Table:
-    """One row a quantity: counted, so that it does not depend on a machine."""
+def differences(a: HistoryNode, b: HistoryNode, timed: bool = True) -> Table:
+    """One row a quantity: counted, so that it does not depend on a machine; `timed`, times too."""
     one, other = functions(a, b)
     left, right = counted(one), counted(other)
     if ("kernel" in left) != ("kernel" in right):
@@ -97,7 +100,7 @@ def differences(a: HistoryNode, b: HistoryNode) -> Table:
         for name in dict.fromkeys([*left, *right])
         for before, after in [(left.get(name, none), right.get(name, none))]
     ]
-    times = _times(one, other)
+    times = _times(one, other) if timed else []
     return Table(_heads(a, b, "counted; times recorded" if times else "counted"), (*rows, *times))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import draw, insight, runtime
+from workbench import runtime
 from workbench.diag import Fail
 from workbench.insight import Modelled, Term
 from workbench.insight.launched import us_text
@@ -12,85 +12,95 @@ from workbench.ir import Block, PrimFunc
 from workbench.runtime import Timing
 from workbench.target import get, of_device
 from workbench.widgets.page.at_place import touching
-from workbench.widgets.page.costs import MODEL
 from workbench.widgets.page.desk import Desk
-from workbench.widgets.page.memo import build, is_known, memo
+from workbench.widgets.page.memo import memo
+from workbench.widgets.page.modelled_time import is_modelled, modelled_of
 from workbench.widgets.page.names import Thing, buffers_of
-from workbench.widgets.page.pictures import registers_of, roofline_of
+from workbench.widgets.page.pictures import roofline_of
 
 NOTHING: dict[str, Any] = {"waits": "", "text": ""}
+FARTHEST = 2  # times what else is on the axis; a guess beyond stands at its end
 PARTS = 4  # statements of a resource that are told
-
-
-def modelled_of(func: PrimFunc) -> Modelled:
-    """The modelled time on `draw.GPU`. Raises Fail where there is no valid kernel."""
-
-    def make() -> Modelled:
-        built = build(func, draw.GPU)
-        return insight.modelled(built.kernels, get(draw.GPU), registers=most_registers(func))
-
-    return memo(func, "modelled", make)
-
-
-def most_registers(func: PrimFunc) -> int | None:
-    """Those of a thread in the kernel that has most, where a compiler told them."""
-    return max((number for number in registers_of(func) if number), default=None)
 
 
 def shows_time(desk: Desk, *funcs: PrimFunc | None) -> bool:
     """Whether the lab shows modelled times, and that of one of the programs would not tell."""
-    return (desk.costs is None or MODEL in desk.costs) and not desk.hides("counts", *funcs)
+    return desk.timed and not desk.hides("time", *funcs)
+
+
+def is_seen(desk: Desk, func: PrimFunc) -> bool:
+    """Whether the lab shows the time of `func`, and that was worked out."""
+    return shows_time(desk, func) and is_modelled(func, desk.gpu)
+
+
+def seen_time(desk: Desk, func: PrimFunc) -> Modelled | None:
+    """The modelled time of `func` that may be seen; None while it is not worked out, or is none."""
+    found = _known(func, desk.gpu) if is_seen(desk, func) else None
+    return None if found is None or found.us is None else found
 
 
 def shown_bar(
-    desk: Desk, before: PrimFunc | None, after: PrimFunc, measured: float | None = None
+    desk: Desk,
+    before: PrimFunc | None,
+    after: PrimFunc,
+    measured: float | None = None,
+    guessed: float | None = None,
 ) -> dict[str, Any]:
     """The bar of `after`, with that of `before` behind it, as far as they are worked out.
 
-    On it stands what was `measured`, in µs on such a GPU, else what was recorded. `waits` is as
-    that of costs. There is `text` where there is no time, and says why; nothing where there are no
-    kernels, where no time is to be shown, or where it would answer the open question.
+    On it stands what was `measured`, in µs on such a GPU, else what was recorded, and what was
+    `guessed`. `waits` is as that of costs. There is `text` where there is no time, and says why;
+    nothing where there are no kernels, where no time is to be shown, or where it would answer the
+    open question.
     """
     if not shows_time(desk, before, after):
         return NOTHING
     funcs = [after] if before is None else [before, after]
-    if not all(is_known(func, "modelled") for func in funcs):
+    if not all(is_modelled(func, desk.gpu) for func in funcs):
         slow = "time" in desk.slow
         text = "The time is modelled when asked." if slow else ""
         return {"waits": "asked" if slow else "soon", "text": text}
-    now = _known(after)
+    now = _known(after, desk.gpu)
     if now is None:
         return NOTHING
     if now.us is None:
         return {"waits": "", "text": now.caption}
-    was = None if before is None else _known(before)
-    key = ("bar", desk.owner, before, measured)
-    return memo(after, key, lambda: _bar(desk, after, now, was, measured))
+    was = None if before is None else _known(before, desk.gpu)
+    key = ("bar", desk.owner, before, measured, guessed)
+    return memo(after, key, lambda: _bar(desk, after, now, was, measured, guessed))
 
 
-def _known(func: PrimFunc) -> Modelled | None:
+def _known(func: PrimFunc, gpu: str) -> Modelled | None:
     try:
-        return modelled_of(func)
+        return modelled_of(func, gpu)
     except Fail:
         return None  # the strip of costs says why
 
 
 def _bar(
-    desk: Desk, func: PrimFunc, now: Modelled, was: Modelled | None, measured: float | None
+    desk: Desk,
+    func: PrimFunc,
+    now: Modelled,
+    was: Modelled | None,
+    measured: float | None,
+    guessed: float | None,
 ) -> dict[str, Any]:
     assert now.us is not None
     ghost = was.us if was is not None else None
     longest, *others = now.terms
-    taken = ("measured", measured) if measured else ("recorded", _recorded(func))
+    taken = ("measured", measured) if measured else ("recorded", _recorded(func, desk.gpu))
     lines = [
         ("longest", longest.resource, longest.us),
         ("taken", *taken),
-        ("roof", "roof", _roof(func)),
+        ("roof", "roof", _roof(func, desk.gpu)),
         *(("term", term.resource, term.us) for term in others),
     ]
     known = [(role, name, us) for role, name, us in lines if us]
     wide = max(now.us, ghost or 0.0, *(us for _, _, us in known))
-    beside = (("before", ghost), taken)
+    if guessed:
+        wide = max(wide, min(guessed, FARTHEST * wide))
+        known.insert(0, ("guess", "your guess", guessed))
+    beside = (("before", ghost), taken, ("guessed", guessed))
     said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)
     return {
         "waits": "",
@@ -100,10 +110,10 @@ def _bar(
         "longest": longest.us / wide,
         "before": None if ghost is None else ghost / wide,
         "marks": [
-            {"role": role, "at": us / wide, "words": f"{name} {us_text(us)}"}
+            {"role": role, "at": min(us / wide, 1.0), "words": f"{name} {us_text(us)}"}
             for role, name, us in known
         ],
-        "about": f"on {get(draw.GPU).title}{said}",
+        "about": f"on {get(desk.gpu).title}{said}",
         "said": f"{now.caption.rstrip('.')}{said}.",
         "kind": now.kind,
         "rows": [_row(desk, func, term, longest.us) for term in now.terms],
@@ -115,18 +125,18 @@ def recorded_times(func: PrimFunc) -> tuple[Timing, ...]:
     return memo(func, "recorded", lambda: runtime.recorded.times(func))
 
 
-def _recorded(func: PrimFunc) -> float | None:
+def _recorded(func: PrimFunc, gpu: str) -> float | None:
     """The µs that the program took on such a GPU, as recorded last."""
-    same = [t for t in recorded_times(func) if of_device(t.device).name == draw.GPU]
+    same = [t for t in recorded_times(func) if of_device(t.device).name == gpu]
     return max(same, key=lambda t: t.date).median * 1e6 if same else None
 
 
-def _roof(func: PrimFunc) -> float | None:
+def _roof(func: PrimFunc, name: str) -> float | None:
     """The µs below which no schedule comes: all operations at the peak, every byte moved once.
 
     From the memory that the arrays stay in from run to run, as the model has it.
     """
-    roofs, gpu = roofline_of(func), get(draw.GPU)
+    roofs, gpu = roofline_of(func, name), get(name)
     if roofs is None or gpu.l2_bytes is None or gpu.l2_bandwidth is None:
         return None
     speed = roofs.bandwidth if roofs.least_bytes > gpu.l2_bytes else gpu.l2_bandwidth

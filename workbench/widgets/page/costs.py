@@ -95,7 +95,7 @@ def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]
         if name == TURNS:
             return _turns(kernels)
         if name in TOTALS:
-            found = _totals(func)
+            found = totals_of(func)
             return _or_more(found.written(TOTALS[name]), found.left_out)
         number = insight.idle_threads(kernels)
         return Cost(f"{number:,}", number)
@@ -114,7 +114,8 @@ def _turns(kernels: Sequence[Kernel]) -> Cost:
     return _or_more(number, found.left_out)
 
 
-def _totals(func: PrimFunc) -> Totals:
+def totals_of(func: PrimFunc) -> Totals:
+    """What all launches ask of memory. Raises Fail where there is no valid kernel."""
     return memo(func, "totals", lambda: insight.totals(build(func).kernels))
 
 
@@ -123,7 +124,8 @@ def _or_more(number: int, left_out: Sequence[str]) -> Cost:
     return Cost(f"{number:,} or more" if left_out else f"{number:,}", number)
 
 
-def _is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
+def is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
+    """Whether the costs `names` were counted already, or refused."""
     if not is_known(func, "costs"):
         return False
     wanted = _slow(names)
@@ -141,7 +143,7 @@ def strip(
     funcs = [after] if before is None else [before, after]
     if names is not None and not names:
         return _strip([], "")
-    if not all(_is_counted(func, names) for func in funcs):
+    if not all(is_counted(func, names) for func in funcs):
         return _strip([], "Costs are counted when asked." if slow else "", _wait(slow))
     counted = [_known(func, names) for func in funcs]
     last = counted[-1]
@@ -152,7 +154,7 @@ def strip(
     missing = "none" if before is not None else ""
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
     scopes = [scope for name, scope in TOTALS.items() if name in chosen]
-    told = f" {_totals(after).caption_of(*scopes)}" if scopes else ""
+    told = f" {totals_of(after).caption_of(*scopes)}" if scopes else ""
     if TURNS in chosen or "shared" in scopes:
         return _strip(rows, MODELLED + told, kind="modelled")
     return _strip(rows, EXACT + told, kind="counted")

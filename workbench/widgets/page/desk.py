@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench import draw
+from workbench.history.history import HistoryNode
 from workbench.ir import PrimFunc
 from workbench.widgets.page import offers
 from workbench.widgets.page.costs import MODEL
+from workbench.widgets.page.guess import STEP, Guess, is_weighed, step_guess, step_name, weighed
 from workbench.widgets.page.lines import Lines
 from workbench.widgets.page.memo import memo
 from workbench.widgets.page.names import Keys, Names, names_of, places_of
-from workbench.widgets.page.question import Question, Task, Topic, tells
+from workbench.widgets.page.question import Question, Task, Topic
 
 
 @dataclass
 class Desk:
     """What the pages of one lab share: keys, lines, what is offered, the question, the costs.
 
-    `given` is what the forms hold at first, by verb and argument; None: what is possible.
-    `answers` are those of the history, `results` what runs came to, by the number of the node;
-    `slow` says what of a program has taken long: to count its "costs", to model its "time".
+    `gpu` is the target whose times, multiprocessors and roofs are shown. `given` is what the forms
+    hold at first, by verb and argument; None: what is possible. `answers` are those of the history,
+    `results` what runs came to, by the number of the node; `slow` says what of a program has taken
+    long: to count its "costs", to model its "time"; `steps` are the guesses that steps ask for, by
+    the number of the node. `widest` are the µs that are as wide as a band of the memory picture
+    gets: the longest of the first program seen so.
     """
 
     offered: Sequence[str] | None = None
@@ -29,9 +35,12 @@ class Desk:
     question: Question | None = None
     task: Task | None = None
     costs: Sequence[str] | None = None
+    gpu: str = draw.GPU
     answers: Mapping[str, str] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
+    steps: dict[int, Guess] = field(default_factory=dict)
+    widest: float = 0.0
     owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
     lines: Lines = field(default_factory=Lines)
@@ -52,12 +61,56 @@ class Desk:
         return None if self.costs is None else [name for name in self.costs if name != MODEL]
 
     @property
+    def timed(self) -> bool:
+        """Whether the lab shows modelled times."""
+        return self.costs is None or MODEL in self.costs
+
+    @property
     def open(self) -> bool:
         """Whether a question is asked that has no answer yet."""
-        asked = self.question
-        return asked is not None and self.answers.get(asked.name) not in asked.choices
+        return self.question is not None and self._is_open(self.question)
+
+    def _is_open(self, asked: Question) -> bool:
+        return not asked.takes(self.answers.get(asked.name))
+
+    def _all_open(self) -> Iterator[Question]:
+        if self.question is not None and self.open:
+            yield self.question
+        yield from filter(self._is_open, self.steps.values())
 
     def hides(self, what: Topic, *funcs: PrimFunc | None) -> bool:
-        """Whether the open question would be answered by what is told of one of the programs."""
-        asked = self.question if self.open else None
-        return asked is not None and any(f and tells(asked, f, what) for f in funcs)
+        """Whether an open question would be answered by what is told of one of the programs."""
+        return any(asked.tells(f, what) for asked in self._all_open() for f in funcs if f)
+
+    def waiting(self, *funcs: PrimFunc | None) -> list[str]:
+        """The open questions of which something is hidden on a page of the programs."""
+        steps = (g for g in self.steps.values() if any(f and g.tells(f, "time") for f in funcs))
+        open_steps = [guess.name for guess in steps if self._is_open(guess)]
+        return [*([self.question.name] if self.question and self.open else []), *open_steps]
+
+    def ask(self, node: HistoryNode) -> None:
+        """Ask for a guess of the step of `node`, where the time before it is known and seen."""
+        before = node.before
+        if not self.timed or before is None or self.hides("time", before, node.func):
+            return
+        if is_weighed(before, MODEL, self.gpu) and weighed(before, MODEL, self.gpu) is not None:
+            self.steps.setdefault(node.id, step_guess(node, self.gpu))
+
+    def unask(self) -> None:
+        """Ask for no guess of a step that has none yet."""
+        self.steps = {k: asked for k, asked in self.steps.items() if not self._is_open(asked)}
+
+    def guess(self, node: HistoryNode) -> Guess | None:
+        """The guess that the page of `node` shows: the lab's, else its step's; None without one."""
+        if isinstance(self.question, Guess):
+            return self.question
+        of_steps = any(name.startswith(STEP) for name in self.answers)
+        known = node.id in self.steps or node.parent is None or not of_steps
+        if not known and step_name(node) in self.answers:
+            self.steps[node.id] = step_guess(node, self.gpu)  # it was given in an earlier session
+        return self.steps.get(node.id)
+
+    def guess_named(self, name: str) -> Guess | None:
+        """The guess of that name among the lab's and those of its steps."""
+        every = [self.question, *self.steps.values()]
+        return next((g for g in every if isinstance(g, Guess) and g.name == name), None)

@@ -8,15 +8,16 @@ from typing import Any
 
 from workbench import check, lower, target
 from workbench.diag import Fail, Refusal
-from workbench.draw import SCOPES, Steps
+from workbench.draw import SCOPES, Steps, Times
 from workbench.history.history import HistoryNode
 from workbench.ir import For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.widgets.page.at_place import offer_at
-from workbench.widgets.page.cost_bar import shown_bar
+from workbench.widgets.page.cost_bar import seen_time, shown_bar
 from workbench.widgets.page.costs import hidden_strip, strip
 from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.guess import Guess, guessed_number, shown_guess
 from workbench.widgets.page.memo import build, is_built, memo
 from workbench.widgets.page.pictures import (
     axes_of,
@@ -32,11 +33,16 @@ from workbench.widgets.page.question import (
     RUN,
     UNTIL,
     Question,
+    Topic,
     goals,
 )
 from workbench.widgets.page.texts import lines_of, text_pane
 from workbench.widgets.page.view import View
 from workbench.widgets.page.why_slow import shown_why
+
+PICTURES: Mapping[str, Topic] = {"roofline": "time"}
+"""What pictures tell that are not counts."""
+KEPT = ("ok", "brief", "text", "refusal")  # of a run, while the question is open
 
 
 def page(
@@ -47,7 +53,8 @@ def page(
     Only panes that are open are made; those made before are kept, until the question is answered.
     """
     node = cursor.node
-    made = dict(known) if known and known["open"] == desk.open else _base(node, desk)
+    is_still = known is not None and known["open"] == desk.waiting(node.func, node.before)
+    made = dict(known) if known is not None and is_still else _base(node, desk)
     names = desk.names(node.func)
     if view.program not in made["texts"]:
         pane = text_pane(view.program, node, desk.keys, names, desk.lines)
@@ -62,7 +69,7 @@ def page(
         made["requests"] = {**made["requests"], view.machine: found}
     picture = picture_name(node.func, view)
     made["shown"] = {**made["shown"], view.machine: picture}
-    if picture and picture not in made["pictures"]:
+    if picture and (picture not in made["pictures"] or picture == "memory"):  # times come later
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}
     chosen = view.place if view.place in names.about else ""
     known_offer = made["offers"].get(chosen)
@@ -70,6 +77,7 @@ def page(
         offered = offer_at(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: offered}
     made["costs"] = shown_costs(desk, node.before, node.func)
+    made["guess"] = node_guess(node, desk)
     made["bar"] = node_bar(node, desk)
     made["why"] = shown_why(desk, node.func)
     wasted = notes(
@@ -101,10 +109,27 @@ def shown_picture(
     steps: Steps = (),
 ) -> dict[str, Any]:
     """The picture; what of it would tell is covered while the question is open."""
-    if desk.hides("who" if name.startswith(who_name("")) else "counts", func, before):
+    told: Topic = "who" if name.startswith(who_name("")) else PICTURES.get(name, "counts")
+    if desk.hides(told, func, before):
         return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
-    key = ("picture", name, asked, before, steps)
-    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps))
+    times = band_times(desk, func, before) if name == "memory" else None
+    gpu = desk.gpu
+    key = ("picture", name, gpu, asked, before, steps, times and (desk.owner, times.before is None))
+    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps, times, gpu))
+
+
+def band_times(desk: Desk, func: PrimFunc, before: PrimFunc | None) -> Times | None:
+    """How long data take to move, at one scale for all programs of the lab; None until that is
+    worked out, and where it is not to be seen."""
+    now = seen_time(desk, func)
+    if now is None:
+        return None
+    moved = now.moved()
+    desk.widest = desk.widest or max(moved.values(), default=0.0)
+    if not desk.widest:
+        return None
+    then = None if before is None else seen_time(desk, before)
+    return Times(moved, None if then is None else then.moved(), desk.widest)
 
 
 def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:
@@ -116,8 +141,17 @@ def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[st
 
 def node_bar(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     """The bar of the modelled time on the page of `node`, with what was measured of it."""
-    measured = desk.results.get(node.id, {}).get("us")
-    return shown_bar(desk, node.before, node.func, measured)
+    result = desk.results.get(node.id, {})
+    measured = result["us"] if result.get("gpu") == desk.gpu else None
+    asked = desk.guess(node)
+    guessed = guessed_number(asked, desk.answers.get(asked.name), node.func) if asked else None
+    return shown_bar(desk, node.before, node.func, measured, guessed)
+
+
+def node_guess(node: HistoryNode, desk: Desk) -> dict[str, Any] | None:
+    """The guess that the page of `node` asks for, or what came of it; None without one."""
+    asked = desk.guess(node)
+    return None if asked is None else shown_guess(asked, desk.answers.get(asked.name), node.func)
 
 
 def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
@@ -130,8 +164,8 @@ def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
         "goals": goals(desk.task, node.func, result, judged),
         "then": "" if result else RUN,
     }
-    if result and desk.hides("counts", node.func):
-        kept = ("ok", "brief", "text", "refusal")
+    if result and desk.hides("time", node.func):
+        kept = KEPT if desk.hides("counts", node.func) else (*KEPT, "table", "device")
         result = {**{name: result[name] for name in kept if name in result}, "notes": [UNTIL]}
     return {**made, "run": result} if result else made
 
@@ -148,7 +182,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "places": sorted_places(node, desk),
         "offers": {},
         "verdict": None if desk.open else _verdict(node, desk.question),
-        "open": desk.open,
+        "open": desk.waiting(node.func, node.before),
         "taken": lines_of(node) if node.history.kept_in else None,  # only an exercise's are
     }
 
@@ -186,8 +220,10 @@ def _sentence(text: str) -> str:
 
 
 def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | None:
-    verdict = question.judge(node.func) if question else None
-    if question is None or verdict is None:
+    if question is None or isinstance(question, Guess):
+        return None  # a guess has its outcome in the strip of costs, once that is worked out
+    verdict = question.judge(node.func)
+    if verdict is None:
         return None
     known = verdict.truth in question.choices
     truth = question.choices.index(verdict.truth) if known else None

@@ -9,7 +9,7 @@ from typing import Any
 from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail
-from workbench.draw import SCOPES, Steps
+from workbench.draw import SCOPES, Steps, Times
 from workbench.insight import Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
 from workbench.ir import Kernel, PrimFunc, stores
@@ -18,6 +18,7 @@ from workbench.widgets.page.question import PICTURE
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View
 
+TARGETED = ("occupancy", "roofline")  # are of the GPU that a lab is of
 SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
 ROLES = {
     "block": "block",
@@ -275,11 +276,14 @@ def picture_pane(
     asked: tuple[str, tuple[int, ...]] | None = None,
     before: PrimFunc | None = None,
     steps: Steps = (),
+    times: Times | None = None,
+    gpu: str = draw.GPU,
 ) -> dict[str, Any]:
     """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3".
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
-    requests says where each slider is `at` that leads to it; `steps` are for the roofline.
+    requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
+    for bands of memory, and `gpu` for what is `TARGETED`.
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
@@ -294,7 +298,8 @@ def picture_pane(
                 before=before,
                 asked=cell,
                 steps=steps,
-                source=_KEPT,
+                times=times,
+                source=_Kept(gpu) if kind in TARGETED else _KEPT,
             )
         )
     except Fail as fail:
@@ -355,34 +360,36 @@ class _Kept(draw.Source):
         return tiles_of(func, dict(select))
 
     def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
-        return build(func, draw.GPU).kernels
+        return build(func, self.gpu).kernels
 
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
-        return memo(func, f"requests {scope}", lambda: draw.Source.requests(self, func, scope))
+        name = f"requests {scope} on {self.gpu}"
+        return memo(func, name, lambda: draw.Source.requests(self, func, scope))
 
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """With the registers that a compiler told in this session, for a GPU of the same kind."""
-        built = build(func, draw.GPU)
-        pairs = zip(built.kernels, registers_of(func), strict=True)
+        built = build(func, self.gpu)
+        pairs = zip(built.kernels, registers_of(func, self.gpu), strict=True)
         return [insight.occupancy(kernel, built.target, number) for kernel, number in pairs]
 
     def roofline(self, func: PrimFunc) -> Roofline:
-        return memo(func, "roofline", lambda: draw.Source.roofline(self, func))
+        name = f"roofline of {self.gpu}"
+        return memo(func, name, lambda: draw.Source.roofline(self, func))
 
 
 _KEPT = _Kept()
 
 
-def registers_of(func: PrimFunc) -> Sequence[int | None]:
+def registers_of(func: PrimFunc, gpu: str) -> Sequence[int | None]:
     """Those of a thread in each kernel, where a compiler told them in this session for such a GPU.
 
     Raises Fail where there is no valid kernel.
     """
-    built = build(func, draw.GPU)
+    built = build(func, gpu)
     same = built.device.gpu is not None and built.device.gpu.arch == built.target.arch
     return built.registers if same else (None,) * len(built.kernels)
 
 
-def roofline_of(func: PrimFunc) -> Roofline | None:
+def roofline_of(func: PrimFunc, gpu: str) -> Roofline | None:
     """The roofs that the program stands under; None where there is no valid kernel."""
-    return _KEPT.roofline(func)
+    return _Kept(gpu).roofline(func)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from workbench.history.history import History, HistoryNode
 from workbench.ir import For, PrimFunc, walk
 from workbench.widgets.page.memo import memo
+
+R = TypeVar("R")
+
+Topic = Literal["who", "counts", "time"]
+"""What a place of a lab tells of a program: who computes which cell, how much of anything there is,
+or how long it takes."""
 
 NOT_SURE = "not sure"  # the last choice of every question, and as good as any other
 
@@ -50,6 +56,36 @@ class Question:
     judge: Callable[[PrimFunc], Verdict | None]
     todo: str
     cell: tuple[str, tuple[int, ...]] | None = None
+
+    def takes(self, answer: str | None) -> bool:
+        """Whether that is an answer to it."""
+        return answer in self.choices
+
+    def is_right(self, answer: str, verdict: Verdict) -> bool:
+        """Whether the answer is the true one."""
+        return answer == verdict.truth
+
+    def settled_by(self, func: PrimFunc) -> bool:
+        """Whether the program decides it."""
+        return self.judge(func) is not None
+
+    def along(self, history: History) -> Question:
+        """The question, judged where the path to a program of `history` first decides it.
+
+        So a verdict stays while one goes on from the program that was asked about.
+        """
+        return replace(self, judge=along_paths(self.judge, history))
+
+    def tells(self, func: PrimFunc, what: Topic) -> bool:
+        """Whether what is told of `func` would answer it, or narrow its choices.
+
+        Blocks and threads do all once a loop is bound to them. Before, nobody has a number yet,
+        and a question about a cell has nothing to fear; loads and barriers are counted of any
+        program, and the steps asked about may leave them as they are.
+        """
+        return (what != "who" and self.cell is None) or any(
+            isinstance(node, For) and node.thread is not None for node in walk(func.body)
+        )
 
 
 class Task(Protocol):
@@ -97,36 +133,29 @@ def goals(
     return made if run else [{**made[0], "todo": "press run to see"}, *made[1:]]
 
 
-def along(question: Question | None, history: History) -> Question | None:
-    """The question, judged where the path to a program of `history` first decides it.
+def along_paths(
+    judge: Callable[[PrimFunc], R | None], history: History
+) -> Callable[[PrimFunc], R | None]:
+    """What `judge` finds of the first program on the path to one of `history` that it decides."""
+    by_node: dict[HistoryNode, R | None] = {}
+    by_program: dict[PrimFunc, R | None] = {}
 
-    So a verdict stays while one goes on from the program that was asked about.
-    """
-    if question is None:
-        return None
-    judge = question.judge
-    by_node: dict[HistoryNode, Verdict | None] = {}
-    by_program: dict[PrimFunc, Verdict | None] = {}
-
-    def first(func: PrimFunc) -> Verdict | None:
+    def first(func: PrimFunc) -> R | None:
         for node in islice(history, len(by_node), None):  # it grows only: parents come first
             before = None if node.parent is None else by_node[node.parent]
             by_node[node] = judge(node.func) if before is None else before
             by_program.setdefault(node.func, by_node[node])
         return by_program.get(func)
 
-    return replace(question, judge=first)
+    return first
 
 
 def decided(question: Question, history: History) -> bool:
     """Whether a program of `history` decides the question: then it is too late for a prediction."""
-    return any(question.judge(node.func) is not None for node in history)
+    return any(question.settled_by(node.func) for node in history)
 
 
 # --- what an open question keeps back: all that would answer it shows "?" ----------------------
-
-Topic = Literal["who", "counts"]
-"""What a place of a lab tells of a program: who computes which cell, or how much of anything."""
 
 MARK = "?"
 UNTIL = f"{MARK} Answer the question first."
@@ -144,15 +173,3 @@ PICTURE: dict[str, Any] = {
     "fields": None,
 }
 """What stands in the place of a picture, but for what the program itself says of it."""
-
-
-def tells(question: Question, func: PrimFunc, what: Topic) -> bool:
-    """Whether what is told of `func` would answer `question`, or narrow its choices.
-
-    Blocks and threads do all once a loop is bound to them. Before, nobody has a number yet, and a
-    question about a cell has nothing to fear; loads and barriers are counted of any program, and
-    the steps asked about may leave them as they are.
-    """
-    return (what == "counts" and question.cell is None) or any(
-        isinstance(node, For) and node.thread is not None for node in walk(func.body)
-    )

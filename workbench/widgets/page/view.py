@@ -26,6 +26,7 @@ class View:
     level: str = ""  # of the tiling picture; the whole where it has no such one
     place: str = ""
     more: bool = False  # of the verbs
+    guess: bool = False  # before the time of each step is shown
 
 
 def read_view(data: Mapping[str, Any], place: str = "") -> View:
@@ -45,12 +46,12 @@ def read_view(data: Mapping[str, Any], place: str = "") -> View:
     plain = isinstance(select, Mapping) and all(type(n) is int for n in select.values())
     if not (
         plain
-        and type(data.get("more", False)) is bool
+        and all(type(data.get(name, False)) is bool for name in ("more", "guess"))
         and all(type(data.get(name, "")) is str for name in ("buffer", "level", "access"))
     ):
         raise Fail(
-            "Can't show that view: buffer, level and access are names, more is True or False, and "
-            "select has a whole number for each axis",
+            "Can't show that view: buffer, level and access are names, more and guess are True or "
+            "False, and select has a whole number for each axis",
             hint="such as {'buffer': 'C', 'more': False, 'select': {'blockIdx.x': 3}}",
         )
     known = {key: data[key] for key in View.__dataclass_fields__ if key in data}

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import draw, insight
+from workbench import insight
 from workbench.diag import Fail
 from workbench.insight import Fault, Why
 from workbench.insight.launched import us_text
 from workbench.ir import PrimFunc
 from workbench.ir.places import places
 from workbench.target import get
-from workbench.widgets.page.cost_bar import block_of, most_registers, shows_time, statement_keys
+from workbench.widgets.page.cost_bar import block_of, shows_time, statement_keys
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, is_known, memo
+from workbench.widgets.page.modelled_time import most_registers
 from workbench.widgets.page.names import buffers_of
 
 FAULTS = 6  # that are told
 
 
-def why_of(func: PrimFunc) -> Why:
+def why_of(func: PrimFunc, gpu: str) -> Why:
     """What the modelled time is lost to. Raises Fail where there is no valid kernel."""
 
     def make() -> Why:
-        built = build(func, draw.GPU)
-        return insight.why(built.kernels, get(draw.GPU), registers=most_registers(func))
+        built = build(func, gpu)
+        return insight.why(built.kernels, get(gpu), registers=most_registers(func, gpu))
 
-    return memo(func, "why", make)
+    return memo(func, _name(gpu), make)
+
+
+def _name(gpu: str) -> str:
+    return f"why on {gpu}"
 
 
 def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
     """The faults of `func`; None while nobody has looked for them, or they would tell."""
-    if not shows_time(desk, func) or not is_known(func, "why"):
+    if not shows_time(desk, func) or not is_known(func, _name(desk.gpu)):
         return None
     try:
-        found = why_of(func)
+        found = why_of(func, desk.gpu)
     except Fail:
         return None
 
@@ -47,12 +52,13 @@ def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
 
 def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
     """A fault, where it is, and the form of the verb that would help, where its place is."""
-    place = place_of(desk, func, fault)
+    place = "" if fault.undo else place_of(desk, func, fault)
     return {
         "words": f"{fault.words[:1].upper()}{fault.words[1:]}.",
         "gain": us_text(fault.gain),
         "keys": statement_keys(desk, func, fault.statement, fault.buffer),
         "verb": fault.verb,
+        "help": fault.help,
         "place": place,
         "at": fault.place if place else "",
         "offered": desk.offered is None or fault.verb in desk.offered,

@@ -12,7 +12,9 @@ import numpy as np
 
 from workbench import draw, emulate, insight
 from workbench.diag import Fail
-from workbench.emulate import Expected, Run, Wrong
+from workbench.emulate import EmulationError, Expected, Run, Wrong
+from workbench.emulate.kernels.orders import Orders, orders
+from workbench.emulate.kernels.report import Met
 from workbench.insight import Table
 from workbench.ir import Buffer, PrimFunc, refuse_sizes
 from workbench.runtime import Built, DeviceReport, launching
@@ -21,7 +23,7 @@ from workbench.widgets.page.compare import counted, measuring
 from workbench.widgets.page.memo import CPU, FIRST, build
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.run.inputs import arrays
-from workbench.widgets.run.times import SECONDS, time_both, times
+from workbench.widgets.run.times import NEVER, SECONDS, time_both, times
 
 Progress = Callable[[int, int], None]
 Waits: TypeAlias = Callable[[int], None] | None
@@ -33,6 +35,20 @@ Arrays = Sequence[Array]
 
 class Stopped(Exception):
     """The run was stopped by the learner."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run of a kernel that is broken on purpose came to: whether all is right, in words.
+
+    `fail` is what the emulator refused, and `orders` its race, if two threads of a block have one;
+    `ok` is None where the run was stopped.
+    """
+
+    ok: bool | None
+    said: str
+    fail: EmulationError | None = None
+    orders: Orders | None = None
 
 
 @dataclass
@@ -74,15 +90,8 @@ class Runner:
             self.unit = _unit(built)
             given = arrays(func, self.inputs)
             blocks = None if built.device.measures else insight.sampled(built.kernels)
-            if blocks is not None and self.reference is None:
-                sampled = self._sample(built, start, given, blocks, progress)
-                if sampled is not None:
-                    return self._outcome(built, start, *sampled, waits)
-            wanted = self.expected(start, given)
-            if self.stop.is_set():
-                raise Stopped
-            ran = self._execute(built, given, blocks, progress, waits)
-            return self._outcome(built, start, given, wanted, ran, waits)
+            made = self._made(built, start, given, blocks, progress, waits)
+            return self._outcome(built, start, *made, waits)
         except Stopped:
             return {"ok": None, "brief": "stopped", "text": STOPPED}
         except Fail as fail:
@@ -90,6 +99,46 @@ class Runner:
                 return {"ok": None, "brief": "stopped", "text": STOPPED}
             headline = f"✕ {fail.headline}"
             return {"ok": False, "brief": "✕ refused", "text": headline, "refusal": refusal(fail)}
+
+    def find(self, built: Built, start: PrimFunc, progress: Progress) -> Found:
+        """Run `built`, which is broken on purpose, on the emulator, and tell what is found."""
+        given = arrays(built.func, self.inputs)
+        copies = [array.copy() for array in given]
+        blocks = insight.sampled(built.kernels)
+        try:
+            made, wanted, ran = self._made(built, start, copies, blocks, progress, None)
+        except Stopped:
+            return Found(None, STOPPED)
+        except EmulationError as error:
+            found = error.refusal
+            if not isinstance(found, Met):
+                return Found(False, error.headline, error)
+            both = orders(built.kernels[0], given, built.func.params, found.meeting)
+            return Found(False, error.headline, error, both)
+        where, some = _where(built, ran)
+        wrong = _wrong_cells(start, made, wanted, some)
+        if wrong:
+            return Found(False, f"Run on {where}: {_difference(*wrong[0], some)[1]}.")
+        return Found(True, f"Run on {where}: every value is right.")
+
+    def _made(
+        self,
+        built: Built,
+        start: PrimFunc,
+        given: Arrays,
+        blocks: list[int] | None,
+        progress: Progress,
+        waits: Waits,
+    ) -> tuple[Arrays, Expected, Run | None]:
+        """What a run, of a large program some `blocks`, makes of arrays, and what it should."""
+        if blocks is not None and self.reference is None:
+            sampled = self._sample(built, start, given, blocks, progress)
+            if sampled is not None:
+                return sampled
+        wanted = self.expected(start, given)
+        if self.stop.is_set():
+            raise Stopped
+        return given, wanted, self._execute(built, given, blocks, progress, waits)
 
     def _sample(
         self, built: Built, start: PrimFunc, given: Arrays, blocks: list[int], progress: Progress
@@ -125,7 +174,7 @@ class Runner:
         waits: Waits,
     ) -> Run | None:
         """Run on the arrays, of a large program some `blocks`; what the emulator tells."""
-        if built.device.measures:
+        if built.device.measures and not built.lowered.fault:
             built(*arrays, seconds=SECONDS, waits=waits)
             return None
         run = emulate.run(
@@ -150,12 +199,7 @@ class Runner:
         waits: Waits,
     ) -> dict[str, Any]:
         where, some = _where(built, ran)
-        wrong = [
-            (param, cell)
-            for param, got, want in zip(start.params, arrays, expected.arrays, strict=True)
-            if some is None or param.name in some
-            if (cell := _first_wrong(param, got, want, some))
-        ]
+        wrong = _wrong_cells(start, arrays, expected, some)
         for param, cell in wrong:
             expected.refuse_untouched(param, cell)
         brief, which = "✓ right result", "every value"
@@ -166,7 +210,7 @@ class Runner:
         if wrong:
             brief, outcome = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
-        untimed: dict[str, Any] = {"table": "", "brief": "", "notes": [NOT_TIMED], "us": None}
+        untimed: dict[str, Any] = {"table": "", "brief": "", "notes": [NOT_TIMED], **NEVER}
         timed = untimed if wrong else times(built, start, arrays, waits)
         if self.stop.is_set():  # which ends the worker, of which `times` tells
             timed = {**untimed, "notes": [STOPPED_TIME]}
@@ -179,6 +223,7 @@ class Runner:
             "time": timed["brief"],
             "times": timed["table"],
             "us": timed["us"],
+            "gpu": timed["gpu"],
             "notes": [*notes, *timed["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
             "device": device_text(built.device),
@@ -255,6 +300,18 @@ def _where(built: Built, ran: Run | None) -> tuple[str, Mapping[str, Array] | No
     if ran.blocks == blocks:
         return "the emulator", None
     return f"the emulator, {ran.blocks} of {blocks:,} blocks", ran.written
+
+
+def _wrong_cells(
+    start: PrimFunc, arrays: Arrays, expected: Expected, some: Mapping[str, Array] | None
+) -> list[tuple[Buffer, Wrong]]:
+    """The first wrong cell of each parameter that has one, of those that were written."""
+    return [
+        (param, cell)
+        for param, got, want in zip(start.params, arrays, expected.arrays, strict=True)
+        if some is None or param.name in some
+        if (cell := _first_wrong(param, got, want, some))
+    ]
 
 
 def _first_wrong(

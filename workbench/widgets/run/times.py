@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -27,6 +27,7 @@ SHORT = (
     "Times under 2 µs are mostly those of launching a kernel, however little it does: what one "
     "schedule saves over another shows in larger programs."
 )
+NEVER: Mapping[str, Any] = {"us": None, "gpu": ""}  # of what was not measured, and on which GPU
 COLUMNS = ("what", "time", "half of the samples", "of the roof", "how")
 Row = tuple[str, str, str, str, str]
 
@@ -54,7 +55,7 @@ def times(
         except Fail as fail:
             notes.append(fail.headline)
     if not known:
-        return {"table": "", "brief": "", "notes": notes or [no_time(built)], "us": None}
+        return {"table": "", "brief": "", "notes": notes or [no_time(built)], **NEVER}
     rows = [_row("this program", timing, roof(built, timing.device)) for timing in known]
     devices = {timing.device for timing in known}
     name, beside, failed = _vendor(start, arrays, devices, built, waits)
@@ -71,9 +72,9 @@ def times(
         brief += ", mostly launch"
         notes.append(SHORT)
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
-    same = first.kind == "measured" and of_device(first.device).name == draw.GPU
-    us = first.median * 1e6 if same else None
-    return {"table": table, "brief": f"{brief}.", "notes": notes + failed, "us": us}
+    measured = {"us": first.median * 1e6, "gpu": of_device(first.device).name}
+    taken = measured if first.kind == "measured" else NEVER
+    return {"table": table, "brief": f"{brief}.", "notes": notes + failed, **taken}
 
 
 def no_time(built: Built) -> str:

@@ -13,14 +13,14 @@ from workbench.widgets import static
 from workbench.widgets.ask.setup import before_a_class
 
 
-def script(name: str) -> str:
-    """The module of a view: a widget's code cannot import beside itself."""
-    return "\n".join((static.reveal_script(), _read("view.js"), _read(name)))
+def script(name: str, *lab: str) -> str:
+    """The module of a view, behind what it has of the `lab`: it cannot import beside itself."""
+    return "\n".join((*lab, static.reveal_script(), _read("view.js"), _read(name)))
 
 
-def style(name: str) -> str:
+def style(name: str, *lab: str) -> str:
     """The style sheet of a view."""
-    return "\n".join((_read(name), _read("lecture.css"), static.words_style()))
+    return "\n".join((*lab, _read(name), _read("lecture.css"), static.words_style()))
 
 
 def _read(name: str) -> str:

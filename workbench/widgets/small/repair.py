@@ -1,4 +1,4 @@
-"""A kernel that is broken on purpose, and where a barrier is to be put: each choice runs it."""
+"""A kernel that is broken on purpose, and where what is missing goes: each choice runs it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from typing import Any
 import traitlets
 
 from workbench.diag import Fail, preformatted
+from workbench.widgets import static
 from workbench.widgets.ask.asked import part
 from workbench.widgets.small import Small, script, style
 
 
 class RepairView(Small):
-    """The `lines` of a kernel, with a choice of the `gaps`, lines ahead of which a barrier can be.
+    """The `lines` of a kernel, with a choice of the `gaps`, lines ahead of which `put` can stand.
 
-    `look` takes a line of them, or None for no barrier, and returns what is seen then: a sentence
-    `said`, whether all is `right`, the lines that are `lit`, and two `timelines` of a race, each
-    what comes first, what comes second and what it leads to.
+    `look` takes a line of them, or None for no gap, and returns what is seen then: a sentence
+    `said` and more of it, `detail`, whether all is right, `ok`, the lines that are `lit`, and of a
+    race the `picture` of both orders, as plain data, or None.
     """
 
-    _esm = script("repair.js")
-    _css = style("repair.css")
+    _esm = script("repair.js", static.broken_script())
+    _css = style("repair.css", static.broken_style())
     kind = "repair"
 
     heading = traitlets.Unicode().tag(sync=True)
     lines: Any = traitlets.List().tag(sync=True)
     gaps: Any = traitlets.List().tag(sync=True)
+    put = traitlets.Unicode().tag(sync=True)
     choice: Any = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
     seen: Any = traitlets.Dict().tag(sync=True)
 
@@ -36,10 +38,12 @@ class RepairView(Small):
         heading: str,
         lines: Sequence[str],
         gaps: Sequence[int],
+        put: str,
         look: Callable[[int | None], Mapping[str, Any]],
     ) -> None:
         self._look = look
-        super().__init__(heading=heading, lines=list(lines), gaps=list(gaps), seen=dict(look(None)))
+        shown = {"heading": heading, "lines": list(lines), "gaps": list(gaps), "put": put}
+        super().__init__(**shown, seen=dict(look(None)))
         self.on_msg(self._on_message)
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
@@ -50,7 +54,7 @@ class RepairView(Small):
 
     def _put(self, line: int | None) -> None:
         if line is not None and line not in self.gaps:
-            raise Fail(f"Can't put a barrier ahead of line {line}", hint="choose one of the gaps")
+            raise Fail(f"Can't put anything ahead of line {line}", hint="choose one of the gaps")
         seen = dict(self._look(line))
         self.choice, self.seen = line, seen
 
@@ -59,14 +63,15 @@ class RepairView(Small):
         return (
             f"<p>{escape(self.heading)}</p>{preformatted(self._numbered())}"
             f"<p>{escape(self.seen['said'])}</p>{preformatted(self._told())}"
-            "<p>To put a barrier in, run the cells down to this one.</p>"
+            "<p>To mend it, run the cells down to this one.</p>"
         )
 
     def _numbered(self) -> str:
         return "\n".join(f"{number:>4} | {line}" for number, line in enumerate(self.lines, 1))
 
     def _told(self) -> str:
-        return "\n".join(" → ".join(steps) for steps in self.seen["timelines"])
+        picture = self.seen["picture"]
+        return "\n".join(filter(None, (self.seen["detail"], picture and picture["full"])))
 
     def __repr__(self) -> str:
         return "\n".join((self.heading, self._numbered(), self.seen["said"], self._told())).rstrip()

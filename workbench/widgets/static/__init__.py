@@ -11,6 +11,7 @@ STYLES = (
     "theme.css",
     "lab.css",
     "program.css",
+    "broken.css",
     "pictures.css",
     "popup.css",
     "costs.css",
@@ -18,6 +19,7 @@ STYLES = (
     "words.css",
     "print.css",
 )
+BROKEN = ("theme.css", "program.css", "pictures.css", "broken.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
@@ -38,6 +40,12 @@ def offline_script() -> str:
 def reveal_script() -> str:
     """What brings an output into view whose cell was run by hand: `arrive`, of its element."""
     return _joined("reveal.js").replace("\nexport ", "\n")
+
+
+@cache
+def broken_script() -> str:
+    """What shows a kernel that is broken on purpose, also outside of a lab."""
+    return _joined("broken.js").replace("\nexport ", "\n")
 
 
 def _joined(last: str) -> str:
@@ -63,6 +71,12 @@ def imported(name: str) -> list[str]:
 def style() -> str:
     """The style sheet."""
     return "\n".join(_read(name) for name in STYLES)
+
+
+@cache
+def broken_style() -> str:
+    """The style sheet of `broken_script`."""
+    return "\n".join(_read(name) for name in BROKEN)
 
 
 @cache

@@ -3,10 +3,10 @@
 
 import { h } from "./dom.js";
 
-const percent = (share) => `${100 * share}%`;
+export const percent = (share) => `${100 * share}%`;
 
-/** The bar, a button that opens what its time goes to. */
-export function costBar({ us, end, longest, before, marks, said, kind }, opened) {
+/** The bar, a button that opens what its time goes to; it `grows` where it was guessed. */
+export function costBar({ us, end, longest, before, marks, said, kind }, opened, grows) {
   const span = (name, share) =>
     h("span.wb-span", { "data-of": name, style: `width:${percent(share)}` });
   const axis = h(
@@ -19,7 +19,7 @@ export function costBar({ us, end, longest, before, marks, said, kind }, opened)
   );
   const now = h("b.wb-bar-now", {}, us); // beside the picture's pane: the program stays in view
   const bar = h(
-    "button.wb-bar-of-time",
+    `button.wb-bar-of-time${grows ? ".wb-grows" : ""}`,
     {
       "data-f": "time",
       "aria-label": said,

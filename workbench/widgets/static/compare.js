@@ -2,7 +2,7 @@
 
 import { codeView } from "./code.js";
 import { h, markup, oneStop, prose } from "./dom.js";
-import { pictureView } from "./pictures.js";
+import { pictureView } from "./picture.js";
 import { timesTable } from "./run.js";
 
 export function comparePane(lab) {

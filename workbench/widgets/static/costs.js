@@ -3,14 +3,17 @@
 
 import { costBar } from "./bar.js";
 import { h, prose } from "./dom.js";
+import { guessRow } from "./guess.js";
 
 const PAUSE = 200; // ms in which another click may come: it would wait until all is counted
 
 /** The strip; `opened` is what the bar opens. */
 export function costStrip(lab, opened) {
   const pane = h("section.wb-costs", { "aria-label": "Costs" });
+  const guesses = guessRow(lab);
   let asking = null;
-  return { pane, draw, inputs: () => [lab.against, strip(), bar()] };
+  let open = null; // the guess that was open when this was drawn last
+  return { pane, draw, inputs: () => [lab.against, strip(), bar(), guess(), lab.veiled] };
 
   function shown() {
     return lab.against === null ? lab.page : lab.comparison();
@@ -20,6 +23,10 @@ export function costStrip(lab, opened) {
   }
   function bar() {
     return shown()?.bar;
+  }
+
+  function guess() {
+    return lab.against === null && !lab.veiled ? lab.page?.guess : null;
   }
 
   /** Nobody asked for it: where no Python is left, as in a notebook made a page, none is told. */
@@ -33,17 +40,27 @@ export function costStrip(lab, opened) {
 
   function draw() {
     clearTimeout(asking);
-    const [counts, time] = [strip(), bar()];
-    const parts = counts && time ? [...barParts(time), ...countParts(counts)] : [];
+    const [counts, time, asked] = [strip(), bar(), guess()];
+    const grows = Boolean(asked && !asked.open && asked.name === open);
+    open = asked?.open ? asked.name : null;
+    const parts =
+      counts && time
+        ? [...guesses.parts(asked), ...barParts(time, grows), ...countParts(counts)]
+        : [];
     pane.hidden = !parts.length;
     // one after the other: a click that comes meanwhile waits for one of them at most
-    const next = [["count", counts], ["model", time]].find(([, part]) => part?.waits === "soon");
+    const waiting = [
+      ["count", counts?.waits],
+      ["model", time?.waits],
+      [asked?.unit === "µs" ? "model" : "count", asked?.open && asked.start === null && "soon"],
+    ];
+    const next = waiting.find(([, waits]) => waits === "soon");
     if (next && !lab.offline) asking = setTimeout(() => ask(next[0]), PAUSE);
     pane.replaceChildren(...parts);
   }
 
-  function barParts({ waits, text, marks }) {
-    if (marks) return [costBar(bar(), opened)];
+  function barParts({ waits, text, marks }, grows) {
+    if (marks) return [costBar(bar(), opened, grows)];
     const note = text ? h("p.wb-cost-note", {}, ...prose(text)) : null;
     return row(note, waits === "asked" && button("model"));
   }

@@ -126,7 +126,10 @@ export function oneStop(pane) {
       from.click();
       return;
     }
-    const next = neighbour(items(), from, event.key);
+    const upright = event.key === "ArrowUp" || event.key === "ArrowDown";
+    const group = upright && from.type === "radio" ? from.name : null; // it stays one among choices
+    const among = items().filter((item) => group === null || item.name === group);
+    const next = neighbour(among, from, event.key);
     if (!next) return;
     event.preventDefault();
     next.focus();

@@ -1,6 +1,7 @@
 // The lab: draws its panes from the model, and again whatever of it has changed.
 
 import { actionsPane } from "./actions.js";
+import { breakMenu, foundPane } from "./breaking.js";
 import { comparePane } from "./compare.js";
 import { costStrip } from "./costs.js";
 import { guard, h, keepFocus } from "./dom.js";
@@ -31,17 +32,21 @@ export function openLab({ model, el }) {
   const menu = verbMenu(lab);
   const actions = actionsPane(lab, menu);
   const status = statusBar(lab, menu.errors);
-  const program = programPane(lab, () => {
+  const [breaking, found] = [breakMenu(lab), foundPane(lab)];
+  const program = programPane(lab, breaking, () => {
     relink();
     reach();
   });
   const [machine, compare] = [machinePane(lab), comparePane(lab)];
   const [history, run, opened] = [historyPane(lab), runPane(lab), openedCosts(lab, menu)];
   const costs = costStrip(lab, opened);
-  const parts = [question, program, machine, costs, history, actions, run, compare, menu, opened];
+  const parts = [
+    ...[question, program, machine, costs, history, actions, run, compare, menu, opened],
+    ...[breaking, found],
+  ];
   root.append(
     h("div.wb-top", {}, question.pane, status.bar),
-    stagePane(program.pane, machine.pane, compare.pane),
+    stagePane(program.pane, machine.pane, compare.pane, found.pane),
     costs.pane,
     h(
       "div.wb-bar",
@@ -51,6 +56,7 @@ export function openLab({ model, el }) {
     ),
     menu.pane,
     opened.pane,
+    breaking.pane,
   );
   guard(root);
   const unframe = frameLab(root, lab.setup.height);

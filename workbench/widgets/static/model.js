@@ -39,6 +39,15 @@ export class Lab {
   get call() {
     return this.model.get("call");
   }
+  /** What can be broken in the kernel that is shown; nothing while nobody asked. */
+  get breaks() {
+    const breaks = this.model.get("broken");
+    return breaks.at === this.at ? breaks : {};
+  }
+  /** The kernel that is broken on purpose, in place of that of the program; null: it is whole. */
+  get broken() {
+    return this.breaks.fault && !this.offline ? this.breaks : null;
+  }
   get question() {
     return this.setup.question;
   }

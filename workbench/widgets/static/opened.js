@@ -42,6 +42,7 @@ export function openedCosts(lab, menu) {
         h("b.wb-bar-large", {}, shown.us),
         h("span.wb-kind", {}, shown.kind),
         h("span.wb-hint", {}, ...prose(shown.about)),
+        lab.offline ? null : guessFirst(),
       ),
       h(
         "div.wb-resources",
@@ -53,6 +54,18 @@ export function openedCosts(lab, menu) {
     );
     settle();
     box.place();
+  }
+
+  /** Whether each step asks for a guess before its time is shown. */
+  function guessFirst() {
+    const box = h("input", {
+      type: "checkbox",
+      checked: Boolean(lab.view.guess),
+      "data-f": "guess first",
+      onchange: () => lab.show({ guess: box.checked }),
+    });
+    const about = "Each step asks for your guess before its time is shown.";
+    return h("label.wb-guess-first", { title: about }, box, " guess first");
   }
 
   /** A resource: how long it is busy and why; opened, the statements that ask for it. */
@@ -111,7 +124,7 @@ export function openedCosts(lab, menu) {
     ];
   }
 
-  function fault({ words, gain, keys, verb, place, at, offered }) {
+  function fault({ words, gain, keys, verb, help, place, at, offered }) {
     const go = () => {
       box.close();
       if (!offered) lab.show({ more: true });
@@ -128,10 +141,10 @@ export function openedCosts(lab, menu) {
         ...prose(words),
         " ",
         form && h("button.wb-fault-verb", { onclick: go, "data-f": call }, call),
-        form ? null : h("code", {}, verb),
+        form || !help ? null : h("code", {}, help),
       ),
     );
   }
 
-  return { pane, draw, open, inputs: () => [bar(), lab.page?.why] };
+  return { pane, draw, open, inputs: () => [bar(), lab.page?.why, lab.view.guess] };
 }

@@ -1,17 +1,31 @@
 // The program: its diff against the step before; as loops, as code; its path as Python.
 
+import { brokenHead } from "./breaking.js";
+import { brokenRows } from "./broken.js";
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
-import { h, keepFocus, oneStop, prose } from "./dom.js";
+import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
 import { tabBar } from "./tabs.js";
 
-/** The pane; `refolded` is called when it is drawn anew since there is other room. */
-export function programPane(lab, refolded) {
+const BROKEN = "cuda"; // the text in which one breaks and mends
+
+/**
+ * The pane; `breaking` is the menu of what can be broken in its kernel, and `refolded` is called
+ * when it is drawn anew since there is other room.
+ */
+export function programPane(lab, breaking, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
   const changes = changesIn(body);
   const copy = h("button.wb-copy", { "data-f": "copy", onclick: copyText }, "copy");
+  const broken = brokenHead(lab);
+  const group = freshId("gap");
+  const breaks = h(
+    "button.wb-break-it",
+    { "data-f": "break", "aria-haspopup": "dialog", onclick: () => breaking.open(() => breaks) },
+    "break it …",
+  );
   const remarks = h("div.wb-notes");
   const pane = h(
     "section.wb-pane.wb-program",
@@ -19,7 +33,8 @@ export function programPane(lab, refolded) {
     title,
     head.bar,
     changes.button,
-    copy,
+    h("div.wb-copies", {}, breaks, copy),
+    broken.head,
     body,
     remarks,
   );
@@ -30,10 +45,12 @@ export function programPane(lab, refolded) {
     keepFocus(pane, draw);
     refolded();
   }).observe(pane);
+  let brought = ""; // what was found that was brought into view
   let shown = ""; // the program and pane whose first change was brought into view
 
   function text() {
-    return lab.page?.texts[lab.view.program];
+    const broken = lab.view.program === BROKEN && lab.broken;
+    return broken || lab.page?.texts[lab.view.program];
   }
 
   /** How many lines of code can be seen at once. */
@@ -46,27 +63,75 @@ export function programPane(lab, refolded) {
     const page = lab.page;
     if (!page) return;
     const chosen = head.draw(lab.panes("program"), lab.view.program, lab.setup.labels, body);
-    const pane_ = page.texts[chosen];
+    const now_ = lab.broken;
+    const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
+    const pane_ = now_ && chosen === BROKEN ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
     remarks.replaceChildren(...(page.notes ?? []).map(note));
     const lines = room();
     fitted = lines && pane.offsetHeight;
-    body.replaceChildren(...codeView(pane_, page, lab.lines, lines));
+    breaks.hidden = !breakable;
+    broken.draw();
+    pane.classList.toggle("wb-broken", Boolean(now_));
+    body.classList.toggle("wb-breakable", !breaks.hidden);
+    // what is found may be in lines that are folded
+    body.replaceChildren(...codeView(pane_, page, lab.lines, now_ ? Infinity : lines));
+    if (now_) mark(now_, chosen);
     const now = `${lab.at} ${chosen}`;
-    changes.drawn(now !== shown);
+    changes.drawn(now !== shown && !now_);
     shown = now;
     settle();
   }
+
+  /** In the text, the lines of what was found, and in the kernel's the gaps. */
+  function mark(now_, chosen) {
+    const { gaps, put, choice, found } = now_;
+    const rows = [...body.querySelectorAll(".wb-listing .wb-line")];
+    if (chosen === BROKEN) {
+      const running = lab.status.kind === "running";
+      const choose = (line) => lab.send({ do: "find", line });
+      const lit = found?.lit ?? [];
+      const all = brokenRows(rows, { lit, gaps, put, choice }, group, choose);
+      body.querySelector(".wb-listing").replaceChildren(...all);
+      // one that is disabled would lose the focus
+      for (const gap of running ? body.querySelectorAll(".wb-gap") : []) {
+        gap.ariaDisabled = "true";
+        gap.addEventListener("click", (event) => event.preventDefault());
+      }
+    } else if (chosen === "tensorir") {
+      const number = (row) => Number(row.querySelector(".wb-number").textContent);
+      for (const row of rows)
+        row.classList.toggle("wb-faulty", Boolean(found?.program.includes(number(row))));
+    }
+    const [first, told] = [body.querySelector(".wb-faulty"), JSON.stringify([chosen, found])];
+    if (first && told !== brought) body.scrollTop = first.offsetTop - body.clientHeight / 3;
+    brought = told;
+  }
+
+  body.addEventListener("click", ({ target }) => {
+    const row = body.classList.contains("wb-breakable") && target.closest(".wb-line");
+    const bare = row && !row.querySelector(".wb-mark") && /\w/.test(lineText(row));
+    if (!row || !(target.closest(".wb-number") || bare) || !getSelection().isCollapsed) return;
+    const line = [...body.querySelectorAll(".wb-line")].indexOf(row) + 1;
+    breaking.open(() => (row.isConnected ? row : breaks), line);
+  });
 
   async function copyText() {
     const done = await copied(plainText(text(), lab.lines));
     copy.textContent = done ? "copied" : "the browser does not let it be copied";
   }
 
-  return { pane, draw, inputs: () => [lab.view.program, lab.page?.texts, lab.page?.notes] };
+  const inputs = () => [
+    ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
+    lab.broken && lab.status.kind,
+  ];
+  return { pane, draw, inputs };
 }
+
+const LABEL = "CUDA code, broken on purpose";
+const lineText = (row) => row.querySelector(".wb-text").textContent;
 
 /** A note: its beginning, and all of it when it is opened. */
 function note(words) {

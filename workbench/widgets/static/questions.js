@@ -11,8 +11,8 @@ export function questionCard(lab) {
   return { pane: card, draw, inputs };
 
   function inputs() {
-    const { verdict, taken, goals, then } = lab.page ?? {};
-    return [lab.answers, verdict, taken, goals, then, lab.veiled];
+    const { verdict, guess, taken, goals, then } = lab.page ?? {};
+    return [lab.answers, verdict, guess, taken, goals, then, lab.veiled];
   }
 
   function draw() {
@@ -24,20 +24,26 @@ export function questionCard(lab) {
     if (exercise) card.replaceChildren(...exerciseCard(lab));
     else if (task) card.replaceChildren(h("p.wb-ask", {}, ...todo("Do: ", task)));
     if (!question) return;
+    if (question.guess) {
+      ask(question, [], ofGuess(question, lab.page?.guess));
+      open(Boolean(lab.page?.guess?.told) && !lab.veiled);
+      return;
+    }
     const found = question.choices.indexOf(lab.answers[question.name]);
     const given = found < 0 ? undefined : found;
     const verdict = lab.veiled ? undefined : lab.page?.verdict;
-    told.replaceChildren(...outcome(question, given, verdict));
+    ask(question, [choices(question, given, verdict)], outcome(question, given, verdict));
+    open(Boolean(verdict) && given !== undefined); // the reason is what the answer was for
+  }
+
+  function ask(question, answers, came) {
+    told.replaceChildren(...came);
+    const text = h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text));
+    text.append(veiled());
     card.replaceChildren(
-      h(
-        "div.wb-asking",
-        {},
-        h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text), veiled()),
-        choices(question, given, verdict),
-      ),
+      h("div.wb-asking", {}, text, answers),
       h("div.wb-outcome", {}, told, more),
     );
-    open(Boolean(verdict) && given !== undefined); // the reason is what the answer was for
   }
 
   function veiled() {
@@ -92,11 +98,27 @@ export function questionCard(lab) {
     if (given === undefined) return [h("span.wb-hint", {}, "Choose an answer. It is not graded.")];
     const said = h("span.wb-hint", {}, ...prose(question.said[given]));
     if (!verdict) return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo)];
-    const [first, rest] = verdict.told[given];
-    const why = [" ", h("b", {}, "Why: "), ...prose(verdict.why)];
+    return reply(verdict.told[given], verdict.why);
+  }
+
+  function reply([first, rest], reason) {
+    const why = reason ? [" ", h("b", {}, "Why: "), ...prose(reason)] : [];
     const next = lab.setup.task ?? (lab.offline ? "" : lab.page.then);
     const then = next ? [" ", ...todo("Then: ", next)] : [];
-    return [h("b", {}, first), ...prose(rest), ...why, ...then];
+    return [h("b", {}, `${first.trimEnd()} `), ...prose(rest), ...why, ...then];
+  }
+
+  /** A guess is set on the axis of costs; here stands what there is to say of it. */
+  function ofGuess(question, guess) {
+    if (!guess) return [];
+    if (guess.open) {
+      const saved = "No guess was made before the page was saved.";
+      const how = "Set your guess below: arrow keys double and halve it. It is not graded.";
+      return [h("span.wb-hint", {}, lab.offline ? saved : how)];
+    }
+    if (guess.told && !lab.veiled) return reply(guess.told, guess.why);
+    const said = h("span.wb-hint", {}, ...prose(`You say: ${guess.answer}.`));
+    return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo)];
   }
 }
 

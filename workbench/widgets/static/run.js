@@ -15,7 +15,7 @@ export function runPane(lab) {
   });
   const run = h(
     "button.wb-go",
-    { onclick: () => lab.send({ do: "run", on: chosen.key }) },
+    { onclick: () => lab.send(lab.broken ? { do: "find" } : { do: "run", on: chosen.key }) },
     "▶ run",
   );
   const stop = h("button", { onclick: () => lab.send({ do: "stop" }) }, "■ stop");
@@ -43,15 +43,17 @@ export function runPane(lab) {
 
   function draw() {
     const running = lab.status.kind === "running";
-    run.disabled = on.disabled = running;
+    const broken = lab.broken; // no device but the emulator runs it
+    run.disabled = running;
+    on.disabled = running || Boolean(broken);
     run.hidden = on.hidden = lab.offline;
-    run.title = on.title = spoken(chosen.said);
-    on.textContent = `on ${chosen.label}`;
-    on.ariaLabel = `runs on ${chosen.label}: change to ${other.label}`;
+    run.title = on.title = broken?.stays ?? spoken(chosen.said);
+    on.textContent = broken ? "on the emulator" : `on ${chosen.label}`;
+    on.ariaLabel = broken ? null : `runs on ${chosen.label}: change to ${other.label}`;
     stop.hidden = bar.hidden = !running;
     if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
     else bar.removeAttribute("value");
-    const came = running ? null : lab.page?.run;
+    const came = running || broken ? null : lab.page?.run;
     result.hidden = !came;
     result.textContent = `${came?.brief}: details ▴`;
     inside.replaceChildren(...(came ? shown(came) : []));
@@ -74,7 +76,7 @@ export function runPane(lab) {
     ].filter(Boolean);
   }
 
-  return { pane, draw, inputs: () => [lab.status, lab.page?.run] };
+  return { pane, draw, inputs: () => [lab.status, lab.page?.run, lab.broken] };
 }
 
 function folded(title, inside) {

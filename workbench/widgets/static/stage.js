@@ -1,5 +1,5 @@
 // The stage: the program beside its picture, one of the two where the lab is narrow, or what a
-// comparison shows in their place.
+// comparison shows in their place. Of a broken kernel, what is found stands where the picture does.
 
 import { h, moreOf } from "./dom.js";
 
@@ -8,12 +8,12 @@ const SIDES = [
   ["machine", "Picture"],
 ];
 
-export function stagePane(program, machine, compare) {
+export function stagePane(program, machine, compare, found) {
   const buttons = SIDES.map(([side, name]) =>
     h("button.wb-tab", { onclick: () => turn(side) }, name),
   );
   const sides = h("div.wb-sides", { role: "group", "aria-label": "show" }, buttons);
-  const stage = h("div.wb-stage", {}, sides, program, machine, compare);
+  const stage = h("div.wb-stage", {}, sides, program, machine, compare, found);
   turn("program");
   return stage;
 

@@ -62,6 +62,7 @@ def _written(session: Session, progress: Progress) -> str:
     state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state, progress)
     state |= {"lines": desk.lines.all, "tree": tree(session.history)}
     state["view"] = {"program": view.program, "machine": view.machine}  # the pages say the rest
+    state["broken"] = {}  # it is no step: a page shows what the program does
     state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
     without = still(session.history[session.at], view, state, WITHOUT_SCRIPT)
     return offline_page(setup["title"], state, without)

@@ -54,6 +54,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], todo: str) ->
         *_picture(page["pictures"].get(picture_name(node.func, view))),
         *_costs(page["costs"]),
         *_bar(page["bar"]),
+        *_guess(page["guess"]),
         *_run(page.get("run")),
     ]
     return f'<div class="wb-still wb-theme" data-own="{own}">{"".join(parts)}</div>'
@@ -82,10 +83,17 @@ def _asked(question: Mapping[str, Any] | None, answers: Mapping[str, str]) -> It
         return
     yield f"<p><b>Before you try:</b> {prose(question['text'])}</p>"
     given = answers.get(question["name"])
-    if given is None:
+    if given is None and not question["guess"]:
         yield f"<ul>{''.join(f'<li>○ {prose(choice)}</li>' for choice in question['choices'])}</ul>"
-    else:
+    elif given is not None:
         yield f"<p>{prose(said_of(given))}</p>"
+
+
+def _guess(guess: Mapping[str, Any] | None) -> Iterator[str]:
+    """What was guessed, of what, and what came of it; nothing where nobody guessed."""
+    if guess is not None and guess["told"]:
+        said = f"You guessed: {guess['text']} {guess['answer']}."
+        yield f"<p>{prose(' '.join([said, *guess['told'], guess['why']]))}</p>"
 
 
 def _task(task: str | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.diag import Fail
-from workbench.history.history import HistoryNode
+from workbench.history.history import History, HistoryNode
 from workbench.schedule import Schedule
 from workbench.widgets.ask.steps import stand
-from workbench.widgets.page.compare import compare_trait, comparison
+from workbench.widgets.page.compare import compare_trait, comparison, functions
 from workbench.widgets.page.costs import count
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.page import every_view, node_picture, page, page_trait
@@ -35,7 +35,7 @@ def whole(
     compares = {
         name: made
         for name, made in known.items()
-        if name.startswith(compare_trait("")) and made["open"] == desk.open
+        if name.startswith(compare_trait("")) and _is_still(name, made, cursor.history, desk)
     }
     view = replace(view, place="")  # what can be done there is not offered without Python
     pages = {}
@@ -58,6 +58,12 @@ def whole(
             compared = comparison(node.parent, node, view, desk)
             compares[pair] = {**compares.get(pair, {}), **compared}
     return pages | compares
+
+
+def _is_still(name: str, made: Mapping[str, Any], history: History, desk: Desk) -> bool:
+    """Whether a comparison hides what the open questions want hidden, and no more."""
+    a, b = (history[int(number)] for number in name.removeprefix(compare_trait("")).split("_"))
+    return bool(made["open"] == desk.waiting(*functions(a, b)))
 
 
 def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str, dict[str, Any]]:

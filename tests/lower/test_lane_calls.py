@@ -1,0 +1,214 @@
+"""mma.sync, ldmatrix and the swizzle: what runs of them, what is refused, what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.codegen.test_nvcc import compiled
+from tests.lower.test_warp_calls import inputs
+from tests.support.cpp import compile_cpp
+from tests.support.mma_product import Product, scheduled
+from workbench import emulate, insight
+from workbench.ir import (
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    IfThenElse,
+    Kernel,
+    Node,
+    Stmt,
+    replace_node,
+    rewrite,
+    substitute,
+    walk,
+)
+from workbench.lower.faults import faults as all_faults
+from workbench.lower.faults import with_fault
+from workbench.lower.warp_calls import warp_call, warp_calls
+from workbench.runtime import Built
+from workbench.target import get
+
+AMPERE = "nvidia/a100"
+# A turn of its own for what comes ahead of the first, in the middle and behind the last.
+ALL = Product(32, 32, 96, 32, 32, 32, 1, 2, stages=3)
+PLAIN = replace(ALL, trans=False, swizzle=False, stages=1, ahead=0)
+
+
+@cache
+def built(of: Product) -> Built:
+    return wb.build(scheduled(of), target=AMPERE)
+
+
+def test_products_are_right_on_the_emulator_and_as_cpp(gxx: str):
+    kernels = [built(of) for of in (ALL, PLAIN)]
+    jobs, wanted = [], []
+    for number, (kernel, of) in enumerate(zip(kernels, (ALL, PLAIN), strict=True)):
+        a, b, c = inputs(wb.Schedule(kernel.func))
+        wanted.append(a.astype("float32") @ (b.T if of.trans else b).astype("float32"))
+        other = c.copy()
+        kernel.emulate(a, b, c)
+        np.testing.assert_array_equal(c, wanted[-1])
+        jobs.append((number, [a, b, other]))
+    compile_cpp([kernel.lowered for kernel in kernels]).run(jobs)
+    for (_, arrays), right in zip(jobs, wanted, strict=True):
+        np.testing.assert_array_equal(arrays[-1], right)
+
+
+@pytest.mark.parametrize("arch", ["sm_80"])
+def test_nvcc_takes_the_calls(nvcc: str, tmp_path: Path, arch: str):
+    of = Product(128, 64, 96, 64, 32, 32, 2, 2, stages=3)
+    text = wb.build(scheduled(of), target=AMPERE).source
+    assert "ldmatrix_x4(" in text and "mma_f16f16f32(" in text and ") ^ (" in text
+    said = compiled(nvcc, text, tmp_path, f"-arch={arch}", "-cubin")
+    assert "0 bytes spill stores" in said
+
+
+@pytest.mark.parametrize(("swizzle", "worst"), [(False, 32), (True, 4)])
+def test_the_swizzle_leaves_one_turn_of_the_banks_for_eight_rows(swizzle: bool, worst: int):
+    kernel = built(replace(PLAIN, k=64, terms=64, swizzle=swizzle))
+    uses = {(use.buffer, use.access): use for use in insight.conflicts(kernel.kernels).uses}
+    assert (uses["A_shared", "read"].wavefronts, uses["A_shared", "read"].least) == (worst, 4)
+    assert uses["A_shared", "write"].wavefronts == uses["B_shared", "write"].wavefronts == 4
+    asked = {(one.buffer, one.access): one for one in insight.issued(kernel.kernels).asked}
+    loads = 2 * 2 * 4  # of two warps, each of two tiles in each of four steps
+    found = asked["A_shared", "read"]
+    assert (found.requests, found.wavefronts, found.bytes_per_lane) == (loads, loads * worst, 16)
+    assert asked["C", "write"].sectors == 32 * 32 * 4 // 32  # each once, by whole ones
+    assert insight.issued(kernel.kernels).left_out == ()
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+REFUSED: dict[str, tuple[Callable[[], wb.Schedule], str, str]] = {
+    "an older GPU": (
+        lambda: scheduled(PLAIN),
+        "cuda",
+        "any CUDA GPU, sm_75, has no mma.sync of 16 x 8 x 16",
+    ),
+    "rows of 8 bytes": (
+        lambda: aligned(PLAIN, 4),
+        AMPERE,
+        "rows of A_shared are not proved to begin at multiples of 16 bytes, as ldmatrix asks",
+    ),
+    "a swizzle of padded rows": (
+        lambda: aligned(replace(PLAIN, k=64, terms=64, swizzle=True), 0),
+        AMPERE,
+        "`A_shared` has the note permuted_layout, and A_shared has rows of 128 bytes, padded",
+    ),
+    "a swizzle of short rows": (
+        lambda: aligned(replace(PLAIN, k=64, terms=16, swizzle=True), 8),
+        AMPERE,
+        "`A_shared` has the note permuted_layout, and A_shared has rows of 32 bytes, padded",
+    ),
+}
+
+
+def aligned(of: Product, offset: int) -> wb.Schedule:
+    sch = scheduled(of)
+    sch.storage_align("A_shared", 0, 0, 16, offset or 8)
+    return sch
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_the_hardware_cannot_is_refused(case: str):
+    make, where, why = REFUSED[case]
+    with pytest.raises(wb.ScheduleError) as error:
+        wb.build(make(), target=where)
+    assert error.value.headline == f"Can't build this: {why}."
+    assert len(error.value.headline) <= 120 and error.value.hint
+
+
+# --- what the emulator finds ---------------------------------------------------------------------
+
+OVERLAPPED = replace(ALL, k=64, stages=2, ahead=1)
+ONCE = replace(PLAIN, k=32)
+
+
+def found(kernel: Kernel, of: Product) -> str:
+    """What the emulator alone finds of a kernel that should make the product `of`."""
+    func = built(of).func
+    a, b, c = inputs(wb.Schedule(func))
+    try:
+        emulate.run([kernel], [a, b, c], params=func.params)
+    except wb.EmulationError as error:
+        return error.headline
+    right = a.astype("float32") @ (b.T if of.trans else b).astype("float32")
+    return "" if np.array_equal(c, right) else "the sums are wrong"
+
+
+def moved(call: For, side: type, to: Callable[[Expr, Expr], tuple[Expr, Expr]], by: int) -> Stmt:
+    """`call` with another thread, register and place of what it loads, or of what it stores."""
+    t, l = call.loop_var, call.body.loop_var
+    other = dict(zip((t, l), to(t, l), strict=True))
+
+    def visit(node: Node) -> Node:
+        if not isinstance(node, side):
+            return node
+        return replace(node, indices=tuple(substitute(i, other) + by for i in node.indices))
+
+    return rewrite(call, visit)
+
+
+MOVES: dict[str, tuple[Callable[[Expr, Expr], tuple[Expr, Expr]], int]] = {
+    "the next thread": (lambda t, l: ((t + 1) % 32, l), 0),
+    "two registers on": (lambda t, l: (t, (l + 2) % 8), 0),
+    "another layout": (lambda t, l: (t % 8 * 4 + t // 8, l), 0),
+    "8 cells on": (lambda t, l: (t, l), 8),
+}
+
+
+def faults_of_calls(kernel: Kernel) -> Iterator[tuple[str, Stmt]]:
+    x = dict(kernel.axes)["threadIdx.x"]
+    for number, call in enumerate(warp_calls(kernel)):
+        name = f"{number}, {warp_call(call).name}"
+        yield f"{name} left out", replace_node(kernel.body, call, IfThenElse(x < 0, call))
+        yield f"{name} by half a warp", replace_node(kernel.body, call, IfThenElse(x < 16, call))
+        for side in (BufferLoad, BufferStore):
+            for how, (to, by) in MOVES.items():
+                if name.endswith("fill") and how != "8 cells on":
+                    continue  # zeros are zeros, whoever puts them there
+                broken = moved(call, side, to, by)
+                if broken is not call:
+                    yield f"{name} {side.__name__} {how}", replace_node(kernel.body, call, broken)
+        held = {n.buffer for n in walk(call) if isinstance(n, BufferLoad)}
+        others = [b for b in held if b.name in ("A_shared_warp", "B_shared_warp")]
+        if len(others) == 2:
+            swapped = dict(zip(others, others[::-1], strict=True))
+            yield f"{name} A for B", replace_node(kernel.body, call, with_buffers(call, swapped))
+
+
+def with_buffers(call: For, other: dict[Buffer, Buffer]) -> Stmt:
+    def visit(node: Node) -> Node:
+        if isinstance(node, BufferLoad) and node.buffer in other:
+            return replace(node, buffer=other[node.buffer])
+        return node
+
+    return rewrite(call, visit)
+
+
+def test_every_fault_of_a_call_is_found():
+    (kernel,) = built(ONCE).kernels
+    assert found(kernel, ONCE) == ""
+    faults = dict(faults_of_calls(kernel))
+    assert len(faults) >= 35
+    missed = [name for name, body in faults.items() if not found(replace(kernel, body=body), ONCE)]
+    assert missed == []
+
+
+def test_every_wait_and_barrier_is_needed():
+    lowered = built(OVERLAPPED).lowered
+    faults = [f for f in all_faults(lowered) if f.kind in ("barrier", "wait", "copy")]
+    assert len(faults) == 8
+    for fault in faults:
+        (kernel,) = with_fault(lowered, fault, get(AMPERE)).kernels
+        assert found(kernel, OVERLAPPED), fault

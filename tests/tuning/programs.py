@@ -1,0 +1,53 @@
+"""A program and a space that build in milliseconds, and a measurer of planted times."""
+
+from __future__ import annotations
+
+from math import log2
+
+import workbench as wb
+from workbench import script, tuning
+from workbench.tuning import Candidate, Outcome
+
+VECTOR = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((1024,), "float32"), B: T.Buffer((1024,), "float32")):
+    for i in range(1024):
+        with T.block("B"):
+            vi = T.axis.spatial(1024, i)
+            B[vi] = A[vi] * T.float32(2)
+""")
+
+
+def space(sch: wb.Schedule) -> None:
+    """Blocks, turns, threads and vectors of a loop."""
+    tile = sch.sample_perfect_tile("i", n=4, max_innermost_factor=4)
+    tuning.require(tile[2] >= 4, "fewer than 4 threads")
+    block, _, thread, vector = sch.split("i", factors=tile)
+    sch.bind(block, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    if sch.sample_categorical([0, 1], probs=[0.5, 0.5]):
+        sch.vectorize(vector)
+
+
+def planted(candidate: Candidate) -> float:
+    """Seconds: least at blocks of 128 threads that take 2 at a time in vectors."""
+    (_, turns, threads, vector), wide = candidate.decisions
+    far = abs(log2(threads) - 7) + abs(log2(vector) - 1) + 0.5 * log2(turns) + (1 - wide)
+    return 1e-6 * (1 + far)
+
+
+class Planted:
+    """Measures by `planted`, and counts how often; `after` submissions it is killed."""
+
+    device = "planted"
+
+    def __init__(self, after: int = 10**6) -> None:
+        self.left = after
+        self.seen: list[tuple] = []
+
+    def submit(self, candidate: Candidate) -> Outcome:
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        self.seen.append(candidate.decisions)
+        return Outcome("correct", "measured", (planted(candidate),))

@@ -1,0 +1,94 @@
+"""Each way in which a candidate can fail costs one trial, and is told by its reason."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.tuning.programs import VECTOR, space
+from workbench import script, target, tuning
+from workbench.diag import Fail
+from workbench.runtime.devices import DeviceReport
+from workbench.runtime.worker import Worker
+from workbench.tuning import Candidate, Local, Outcome
+
+FAKE = Path(__file__).parents[1] / "runtime" / "fake_gpu.py"  # computes 2 * x, as the program
+CUDA = target.get("cuda")
+MADE = tuning.candidate(VECTOR, space, CUDA, ((8, 1, 128, 1), 0), Random(0))
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Local]:
+    worker = Worker((sys.executable, "-P", str(FAKE)))
+    yield Local(VECTOR, DeviceReport("Fake GPU", "a test"), "GPU", seconds=2.0, process=worker)
+    worker.stop()
+
+
+def planted(source: str) -> Candidate:
+    """The candidate with a text that the worker acts by."""
+    return replace(MADE, kernel=replace(MADE.kernel, source=source))
+
+
+PLANTED = {
+    "source": ("compile", "source: k.cu(3): error: expected a ;"),
+    "fatal illegal address": ("runtime", "illegal address: CUDA_ERROR_X: told"),
+    "fatal misaligned address": ("runtime", "misaligned address: CUDA_ERROR_X: told"),
+    "fatal watchdog": ("timeout", "watchdog: CUDA_ERROR_X: told"),
+    "fatal resources": ("constraints", "resources: CUDA_ERROR_X: told"),
+    "full": ("constraints", "full: out of memory"),
+    "hang": ("timeout", "no answer in 2 s"),
+    "abort": ("runtime", "the worker was lost: it was ended by SIGABRT"),
+    "exit": ("runtime", "the worker was lost: it ended with exit status 3"),
+}
+
+
+def test_planted_faults_cost_a_trial_each_and_nothing_else_is_lost(local: Local):
+    right = Outcome("correct", "measured", (1e-6,) * 20)
+    for source, (status, reason) in PLANTED.items():
+        assert local.submit(planted(source)) == Outcome(status, "measured", (), reason)
+        assert local.submit(MADE) == right, source
+
+
+def test_a_wrong_result_is_never_timed(local: Local):
+    other = Local(
+        script.parse(script.show(VECTOR).replace("T.float32(2)", "T.float32(3)")),
+        local.report,
+        "GPU",
+        process=local._worker,
+    )
+    told = other.submit(MADE)
+    assert (told.status, told.times) == ("correctness", ()) and told.seconds == float("inf")
+    assert told.reason.startswith("B[0] is ") and told.reason.endswith(" wrong cells")
+
+
+def test_what_is_wrong_with_the_machine_is_no_trial(local: Local):
+    with pytest.raises(Fail, match="Can't measure on Fake GPU: no device"):
+        local.submit(planted("fatal no device"))
+    never = Local(VECTOR, local.report, "GPU", process=Worker(("/nowhere/python",)))
+    with pytest.raises(Fail, match="the worker did not start"):
+        never.submit(MADE)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), 0.0, -1e-6])
+def test_what_is_no_time_is_no_time(odd: float):
+    told = tuning.measure.timed_outcome([1e-6, odd])
+    assert told == Outcome("runtime", "measured", (), f"it gave {odd} as a time")
+
+
+def test_a_recorded_search_is_played_again(tmp_path):
+    trial = tuning.Trial(
+        0, 0, 1, (), MADE.decisions, tuning.measure.structural_hash(MADE.schedule.func)
+    )
+    lines = tuning.Lines(tuning.Header("", "", "", "a GPU", "", "", "", "random", 0, 1))
+    lines.add(trial)
+    lines.add(tuning.Ended(trial, Outcome("correct", "measured", (4e-6,))))
+    replayed = tuning.Replayed(lines)
+    assert replayed.device == "a GPU, recorded"
+    assert replayed.submit(MADE) == Outcome("correct", "recorded", (4e-6,))
+    other = tuning.candidate(VECTOR, space, CUDA, ((16, 1, 64, 1), 0), Random(0))
+    assert replayed.submit(other).reason == "the record has no time of this program"

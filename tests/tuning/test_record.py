@@ -1,0 +1,183 @@
+"""A record holds what was tried, whatever becomes of the search; reading one runs nothing."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import workbench as wb
+from tests.tuning.programs import VECTOR, Planted, space
+from workbench import tuning
+from workbench.tuning import Ended, Header, Outcome, Record, RecordError, Refusal, Trial
+
+HEADER = Header("program", "space", "cuda", "a GPU", "", "", "0", "random", 0, 4)
+TRIAL = Trial(0, 0, 1, (), ((4, 2), 1), "abc", 1e-6, None)
+ITEMS = [
+    Refusal(0, ((8, 1), 0), "too few threads"),
+    TRIAL,
+    Ended(TRIAL, Outcome("correct", "measured", (1e-6, 3e-6, 2e-6))),
+]
+
+
+def search(path: Path, measurer: Planted, trials: int = 10, **own) -> wb.Schedule:
+    asked = {"space": space, "target": "cuda", "per_batch": 4, **own}
+    return wb.tune(
+        VECTOR, trials=trials, record=path, measurer=measurer, progress=lambda told: None, **asked
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> tuple[bytes, str]:
+    """A search that nothing stopped: its record, and the steps that won."""
+    path = tmp_path_factory.mktemp("whole") / "record.jsonl"
+    best = search(path, Planted())
+    return path.read_bytes(), str(best.trace)
+
+
+def told(path: Path) -> tuple:
+    lines = tuning.read(path)
+    refused = {r.decisions: r.reason for r in lines.refused.values()}
+    return lines.header, lines.trials, lines.outcomes, refused
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_at_any_byte_it_goes_on_where_it_was(whole, tmp_path, seed: int):
+    raw, best = whole
+    path, kept = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    path.write_bytes(raw)
+    kept.write_bytes(raw[: Random(seed).randrange(len(raw))])
+    try:
+        before = len(tuning.read(kept).outcomes)
+    except RecordError:
+        before = 0  # not even its first line was finished
+    measurer = Planted()
+    assert str(search(kept, measurer).trace) == best
+    assert told(kept) == told(path)
+    assert len(measurer.seen) == 10 - before  # and what was measured is not measured again
+
+
+def test_stopped_while_it_measures_it_measures_that_trial_again(whole, tmp_path):
+    raw, best = whole
+    path = tmp_path / "stopped.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        search(path, Planted(after=5))
+    lines = tuning.read(path)
+    assert len(lines.outcomes) == 5 and len(lines.trials) == 8  # written ahead of measuring
+    rows = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([rows[0], *Random(1).sample(rows[1:], len(rows) - 1)]))
+    measurer = Planted()
+    assert str(search(path, measurer).trace) == best
+    assert measurer.seen[0] == lines.trials[5].decisions
+    (tmp_path / "whole.jsonl").write_bytes(raw)
+    assert told(path) == told(tmp_path / "whole.jsonl")
+
+
+def test_a_search_goes_on_with_more_trials_and_no_other_search_does(whole, tmp_path):
+    path = tmp_path / "record.jsonl"
+    path.write_bytes(whole[0])
+    measurer = Planted()
+    search(path, measurer, trials=12)
+    assert len(measurer.seen) == 2 and len(tuning.read(path).outcomes) == 12
+    before = path.read_bytes()
+    with pytest.raises(RecordError) as refused:
+        search(path, measurer, seed=1)
+    assert str(refused.value) == (
+        "Can't go on with record.jsonl: it is of another seed.\n"
+        "found: it has 0, and this search 1\n"
+        "do:    give another path for the record, or search what it is of"
+    )
+    assert path.read_bytes() == before
+
+
+def test_one_search_writes_it_at_a_time(tmp_path):
+    path = tmp_path / "record.jsonl"
+    first = Record(path, HEADER)
+    with pytest.raises(RecordError, match="another search writes it now"):
+        Record(path, HEADER)
+    first.append(ITEMS)
+    first.close()
+    again = Record(path, HEADER)
+    assert again.lines == tuning.read(path)
+    assert again.lines.ended == [ITEMS[2]] and again.lines.ended[0].seconds == 2e-6
+    again.close()
+
+
+def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
+    path = tmp_path / "record.jsonl"
+    record = Record(path, HEADER)
+    record.append(ITEMS[:1])
+    write, before = os.write, path.read_bytes()
+
+    def full(file: int, data: bytes) -> int:
+        if len(data) < 30:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data[:20])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(RecordError, match=r"Can't write the record record\.jsonl: No space left"):
+        record.append(ITEMS[1:])
+    assert path.read_bytes() == before and record.lines.trials == {}
+    record.close()
+
+
+@pytest.mark.parametrize(
+    "row, why",
+    [
+        ({"times": [float("nan")]}, "a time is none"),
+        ({"status": "fine"}, "it has a status that is none"),
+        ({"trial": True}, "a count is none"),
+        ({"times": []}, "what is correct has times"),
+        ({"refused": "os.system", "batch": 0}, "decisions are no list"),
+        ([1, 2], "it is no object"),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path, row, why: str):
+    path = tmp_path / "record.jsonl"
+    Record(path, HEADER).close()
+    right = {"trial": 0, "status": "correct", "how": "measured", "times": [1e-6], "reason": ""}
+    with path.open("a") as file:
+        file.write(json.dumps({**right, **row} if isinstance(row, dict) else row) + "\n")
+    with pytest.raises(RecordError) as refused:
+        tuning.read(path)
+    assert refused.value.headline.startswith("Can't read the record record.jsonl: line 2: ")
+    assert why in refused.value.headline
+
+
+def test_a_hostile_record_gives_our_own_errors_alone(whole, tmp_path):
+    rng, path = Random(7), tmp_path / "record.jsonl"
+    read = 0
+    for _ in range(120):
+        raw = bytearray(whole[0])
+        for _ in range(rng.randint(1, 6)):
+            at = rng.randrange(len(raw))
+            match rng.randrange(4):
+                case 0:
+                    raw[at] = rng.randrange(256)
+                case 1:
+                    del raw[at : at + rng.randrange(40)]
+                case 2:
+                    raw[at:at] = rng.choice([b"[", b"{", b"1e999", b"NaN", b'"', b"null", b"-1"])
+                case 3:
+                    raw[at:at] = raw[: rng.randrange(400)]
+        path.write_bytes(raw)
+        try:
+            tuning.read(path)
+            read += 1
+        except RecordError as error:
+            assert len(error.headline) < 120
+    assert 0 < read < 120
+
+
+def test_what_is_no_record_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes")
+    with pytest.raises(RecordError, match="it is no record of a search"):
+        Record(path, HEADER)
+    assert path.read_text() == "my notes"
+    with pytest.raises(RecordError, match="Can't write the record"):
+        Record(tmp_path / "none" / "record.jsonl", HEADER)

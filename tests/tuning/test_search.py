@@ -1,0 +1,127 @@
+"""A search finds what is fast, tries no program twice, and depends on nothing but its record."""
+
+from __future__ import annotations
+
+from math import log
+from random import Random
+from statistics import mean
+
+import pytest
+
+import workbench as wb
+from tests.tuning.programs import VECTOR, Planted, planted, space
+from workbench import target, tuning
+from workbench.tuning.decision_model import DecisionModel
+from workbench.verbs.choices import CategoricalDomain, TileDomain
+
+
+def search(strategy: str, seed: int, trials: int, per_batch: int) -> list[tuning.Ended]:
+    ended: list[tuning.Ended] = []
+    best = wb.tune(
+        VECTOR,
+        space=space,
+        target="cuda",
+        trials=trials,
+        strategy=strategy,
+        seed=seed,
+        per_batch=per_batch,
+        measurer=Planted(),
+        progress=lambda told: ended.append(told.last),
+    )
+    least = min(ended, key=lambda e: e.seconds)
+    again = wb.Schedule.replay(VECTOR, best.trace)
+    assert again.trace == best.trace and wb.structural_equal(again.func, best.func)
+    decided = [
+        dict(step.kwargs)["decision"] for step in best.trace if "decision" in dict(step.kwargs)
+    ]
+    assert tuple(decided) == least.trial.decisions
+    return ended
+
+
+def test_evolution_beats_chance_and_tries_no_program_twice():
+    seconds = {}
+    for strategy in ("random", "evolutionary"):
+        ended = search(strategy, 3, 24, 8)
+        seconds[strategy] = mean(e.seconds for e in ended[16:])
+        assert len({e.trial.program for e in ended}) == len(ended) == 24
+        assert [e.trial.number for e in ended] == list(range(24))
+        assert all(p < e.trial.batch * 8 for e in ended for p in e.trial.parents)
+    assert any(e.trial.parents for e in ended[8:])
+    assert seconds["evolutionary"] < 0.7 * seconds["random"]
+
+
+def test_a_space_is_exhausted():
+    def two(sch: wb.Schedule) -> None:
+        threads = sch.sample_categorical([32, 64], probs=[0.5, 0.5])
+        outer, inner = sch.split("i", factors=[None, threads])
+        sch.bind(outer, "blockIdx.x")
+        sch.bind(inner, "threadIdx.x")
+
+    seen = []
+    measurer = Planted()
+    measurer.submit = lambda c: tuning.Outcome("correct", "measured", (1.0 + c.decisions[0],))
+    best = wb.tune(
+        VECTOR, space=two, target="cuda", trials=50, measurer=measurer, progress=seen.append
+    )
+    assert [told.count for told in seen] == [1, 2] and best.get("i_1").extent.value == 32
+
+
+def test_decisions_alone_are_ranked_by_what_is_known_of_others():
+    domains = (TileDomain(1024, 4, 4), CategoricalDomain((0, 1), (0.5, 0.5)))
+    rng = Random(1)
+
+    def draw():
+        return tuple(domain.draw(rng) for domain in domains)
+
+    def seconds(decisions):
+        return planted(tuning.Candidate(decisions, domains, wb.Schedule(VECTOR)))
+
+    known = {d: seconds(d) for d in (draw() for _ in range(80))}
+    model = DecisionModel(domains, known)
+    new = [d for d in dict.fromkeys(draw() for _ in range(80)) if d not in known]
+    off = [abs(log(told / seconds(d))) for d, told in zip(new, model.seconds(new), strict=True)]
+    assert mean(off) < 0.1
+    assert model.seconds([(1,), new[0]])[0] is None
+    assert DecisionModel(domains, {}).seconds(new[:2]) == [None, None]
+
+
+@pytest.mark.parametrize(
+    "asked, text",
+    [
+        (
+            {"trials": 0},
+            "Can't tune main: trials=0 is no count.\ndo:    give a whole number from 1: trials=64",
+        ),
+        (
+            {"strategy": "best"},
+            "Can't tune main: there is no strategy 'best'.\ndo:    there are: random, evolutionary",
+        ),
+    ],
+)
+def test_what_is_no_search_is_refused(asked, text: str):
+    with pytest.raises(tuning.TuneError) as refused:
+        wb.tune(VECTOR, space=space, target="cuda", **asked)
+    assert str(refused.value) == text
+
+
+def test_a_space_without_a_right_candidate_says_why():
+    def none(sch: wb.Schedule) -> None:
+        sch.sample_perfect_tile("i", n=2)
+        tuning.require(False, "it is Thursday")
+
+    with pytest.raises(tuning.TuneError) as refused:
+        wb.tune(VECTOR, space=none, target="cuda", trials=2, measurer=Planted())
+    assert "most often: it is Thursday" in str(refused.value)
+
+
+def test_the_modelled_time_is_called_so():
+    seen = []
+    wb.tune(VECTOR, space=space, target="nvidia/h200", trials=2, progress=seen.append)
+    assert {told.last.outcome.how for told in seen} == {"modelled"}
+    (first, *_) = seen
+    assert first.last.trial.predicted == first.last.trial.modelled == first.last.seconds
+    assert (
+        tuning.ByModel(target.get("cuda"))
+        .submit(tuning.candidate(VECTOR, space, target.get("cuda"), ((8, 1, 128, 1), 0), Random(0)))
+        .reason.startswith("No modelled time: nobody knows how fast")
+    )

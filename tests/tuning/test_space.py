@@ -1,0 +1,115 @@
+"""What a space makes: histories of public verbs that keep the program's meaning, or a reason."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.tuning.programs import VECTOR, space
+from workbench import emulate, script, target, te, tuning
+from workbench.te import topi
+from workbench.verbs.primitive import REGISTRY
+
+H200 = target.get("nvidia/h200")
+
+
+def matmul():
+    return script.parse("""
+@T.prim_func
+def main(
+    A: T.Buffer((32, 16), "float32"),
+    B: T.Buffer((16, 64), "float32"),
+    C: T.Buffer((32, 64), "float32"),
+):
+    for i, j, k in T.grid(32, 64, 16):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+""")
+
+
+def layer():
+    """A convolution with padding, bias and ReLU: what is around the sum is inlined."""
+    data, kernel = te.placeholder((1, 4, 7, 7), name="data"), te.placeholder((8, 4, 3, 3), name="w")
+    bias = te.placeholder((1, 8, 1, 1), name="bias")
+    conv = topi.nn.conv2d_nchw(data, kernel, (1, 1), (1, 1), dilation=1, out_dtype="float32")
+    return te.create_prim_func([data, kernel, bias, topi.nn.relu(conv + bias)])
+
+
+MADE = {
+    "matmul": (matmul, ((2, 1, 4, 2, 2), (1, 2, 16, 1, 2), (2, 4, 2), 2, 1, 2)),
+    "a layer": (
+        layer,
+        (
+            (1,) * 5,
+            (2, 1, 1, 2, 2),
+            (1, 1, 7, 1, 1),
+            (1, 1, 7, 1, 1),
+            (2, 2, 1),
+            (1, 1, 3),
+            (3, 1, 1),
+            *(0, 2, 1),
+        ),
+    ),
+    "elementwise": (lambda: VECTOR, (1,)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_candidate_is_steps_of_public_verbs_that_keep_the_meaning(name: str):
+    make, decisions = MADE[name]
+    program = make()
+    made = tuning.candidate(program, tuning.ready(H200), H200, decisions, Random(0))
+    assert made.reason == "" and made.decisions == decisions and len(made.kernel.kernels) == 1
+    assert {step.verb for step in made.schedule.trace} <= set(REGISTRY)
+    rng = np.random.default_rng(0)
+    arrays = [rng.random(buffer.shape, dtype="float32") for buffer in program.params]
+    wanted = [array.copy() for array in arrays]
+    emulate.evaluate(program, wanted)
+    made.kernel.emulate(*arrays)  # which refuses races, and reads of what nothing wrote
+    np.testing.assert_allclose(arrays[-1], wanted[-1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "decisions, reason",
+    [
+        (((8, 1, 1, 1, 4), (64, 1, 1, 1, 1)), "1 threads a block are less than a warp"),
+        (
+            ((1, 1, 32, 1, 1), (1, 1, 64, 1, 1)),
+            "2048 threads a block, and NVIDIA H200 SXM has at most 1024",
+        ),
+        (((1, 8, 4, 1, 1), (2, 4, 8, 1, 1)), "32 virtual threads, more than 8"),
+        (((1, 1, 1, 4, 8), (1, 1, 32, 1, 2)), ""),
+    ],
+)
+def test_a_rule_that_is_not_kept_is_the_reason(decisions, reason: str):
+    decisions += ((1, 1, 16), 0, 0, 0)
+    made = tuning.candidate(matmul(), tuning.ready(H200), H200, decisions, Random(0))
+    assert made.reason == reason and (made.kernel is None) == bool(reason)
+    assert made.decisions == decisions
+
+
+def test_a_verb_the_checker_and_a_limit_are_reasons_too():
+    def odd(sch: wb.Schedule) -> None:
+        which = sch.sample_categorical([0, 1, 2], probs=[0.4, 0.3, 0.3])
+        outer, inner = sch.split("i", factors=[None, 64])
+        if which == 0:
+            sch.bind(outer, "threadIdx.w")
+        if which == 1:
+            sch.bind(inner, "threadIdx.x")
+
+    cuda = target.get("cuda")
+    reasons = [tuning.candidate(VECTOR, odd, cuda, (k,), Random(0)).reason for k in range(3)]
+    assert reasons[0].startswith("Can't bind `i_0`") and reasons[1] == ""
+    assert reasons[2].startswith("Can't build this: no loop of `B` is bound to")
+
+
+def test_decisions_that_no_longer_fit_are_repaired_and_missing_ones_drawn():
+    made = tuning.candidate(VECTOR, space, target.get("cuda"), ((3, 5, 64, 4),), Random(0))
+    assert made.decisions[0] == (4, 1, 64, 4) and made.decisions[1] in (0, 1)
+    assert [type(domain).__name__ for domain in made.domains] == ["TileDomain", "CategoricalDomain"]

@@ -1,0 +1,85 @@
+"""The ready space: tiles for sums, inlining for what is around them, threads for all the rest."""
+
+from __future__ import annotations
+
+from workbench.history.handles import BlockHandle
+from workbench.ir import Block
+from workbench.schedule import Schedule, ScheduleError
+from workbench.target import Target
+from workbench.tuning.cpu_tiling import cpu_tiling
+from workbench.tuning.multi_level_tiling import multi_level_tiling, tile_loops
+from workbench.tuning.space import Space
+
+THREADS = (32, 64, 128, 256, 512, 1024)  # a block's, of those MetaSchedule's AutoBind tries
+
+
+def ready(target: Target) -> Space:
+    """A space for any program of sums and elementwise blocks on `target`, a GPU or a CPU.
+
+    In order: each sum is tiled in all levels, "SSSRRSRS" on a GPU and "SSRSRS" on a CPU, a block
+    that can be is inlined into its readers, else into what makes its input, and what has no threads
+    on a GPU yet is bound to them.
+
+    >>> sch = wb.Schedule(add, seed=0)
+    >>> tuning.ready(wb.target.get("nvidia/h200"))(sch)
+    >>> sch.trace.steps[-1].verb
+    'bind'
+    """
+
+    def space(sch: Schedule) -> None:
+        sums = [block for block in sch.get_blocks() if _is_sum(sch, block)]
+        own = sch.get_blocks()
+        for block in sums:
+            if target.is_cpu:
+                cpu_tiling(sch, block)
+            else:
+                multi_level_tiling(sch, block, target)
+        for block in own:
+            if block not in sums:
+                _inline(sch, block)
+        for block in () if target.is_cpu else sch.get_blocks():
+            if not _has_threads(sch, block):
+                _bind(sch, block, target)
+
+    return space
+
+
+def _node(sch: Schedule, block: BlockHandle) -> Block:
+    node = sch.get(block)
+    assert isinstance(node, Block)
+    return node
+
+
+def _is_sum(sch: Schedule, block: BlockHandle) -> bool:
+    """Whether it sums over a loop; each of its cells then reads many of what is around it."""
+    return any(it.kind == "reduce" for it in _node(sch, block).iter_vars)
+
+
+def _inline(sch: Schedule, block: BlockHandle) -> None:
+    """Compute it where it is read, else where its input is made; else it stays a kernel."""
+    for verb in (sch.compute_inline, sch.reverse_compute_inline):
+        try:
+            verb(block)
+        except ScheduleError:
+            continue
+        return
+
+
+def _has_threads(sch: Schedule, block: BlockHandle) -> bool:
+    loops = [sch.get(loop) for loop in sch.get_loops(block)]
+    return any(not isinstance(loop, Block) and loop.kind == "thread_binding" for loop in loops)
+
+
+def _bind(sch: Schedule, block: BlockHandle, target: Target) -> None:
+    """One thread a cell of the result, in blocks of a number of threads that is a choice."""
+    spatial, summed = tile_loops(sch, block)
+    counts = [n for n in THREADS if n <= target.max_threads_per_block]
+    threads = sch.sample_categorical(counts, probs=[1 / len(counts)] * len(counts))
+    if summed:
+        sch.reorder(*spatial, *summed)
+    cells = sch.fuse(*spatial) if len(spatial) > 1 else spatial[0]
+    outer, inner = sch.split(cells, factors=[None, threads])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    if summed:
+        sch.decompose_reduction(block, summed[0])

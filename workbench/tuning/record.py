@@ -1,0 +1,318 @@
+"""The record of a search: a file of JSON lines that only grows, written ahead of each measurement.
+
+The first line says what was searched, where and by what; another search does not go on in it. A
+trial and its decisions are written before it is measured, its outcome after, so that a search that
+is killed at any byte goes on where it was: what follows the last line's end is no line, a trial
+without an outcome is measured again under its number, and a batch of which not all trials were
+written is filled up first. Reading runs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from workbench.diag import Fail
+from workbench.history.file import DAMAGE, contents, text_of
+from workbench.tuning.space import Decisions
+from workbench.tuning.trial import HOWS, STATUSES, Ended, Outcome, Refusal, Trial, checked_times
+
+try:
+    import fcntl
+except ImportError:  # Windows: two searches there must not share a record
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = "workbench-tuning"
+VERSION = 1
+LARGEST = 256 << 20  # bytes; 10,000 trials with all that was refused for them have some 20 MB
+
+
+class RecordError(Fail, ValueError):
+    """A record that cannot be read, written, or gone on with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a record is of: nothing of it may differ where a search goes on."""
+
+    program: str  # as text
+    space: str
+    target: str
+    device: str
+    driver: str
+    compiler: str
+    code: str  # version of the workbench
+    strategy: str
+    seed: int
+    per_batch: int
+
+
+@dataclass(slots=True)
+class Lines:
+    """All that a record holds, by the numbers of trials; the order of its lines says nothing."""
+
+    header: Header
+    trials: dict[int, Trial] = field(default_factory=dict)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    refused: dict[Decisions, Refusal] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> list[Ended]:
+        """The trials with an outcome, by their numbers."""
+        both = sorted(self.trials.keys() & self.outcomes.keys())
+        return [Ended(self.trials[k], self.outcomes[k]) for k in both]
+
+    def batch(self, number: int) -> list[Trial]:
+        """The trials of a batch that were written, by their numbers."""
+        return [self.trials[k] for k in sorted(self.trials) if self.trials[k].batch == number]
+
+    def add(self, item: Trial | Ended | Refusal) -> None:
+        """Take in what a line tells."""
+        if isinstance(item, Trial):
+            self.trials[item.number] = item
+        elif isinstance(item, Ended):
+            self.outcomes[item.trial.number] = item.outcome
+        else:
+            self.refused.setdefault(item.decisions, item)
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read(path: str | Path) -> Lines:
+    """What the record `path` holds; a last line that was not finished is left out.
+
+    Raises RecordError where it is no record of this version, or damaged; OSError where it cannot
+    be read.
+
+    >>> best = wb.tune(add, target="nvidia/h200", trials=2, record="add.jsonl")
+    >>> [ended.outcome.how for ended in tuning.read("add.jsonl").ended]
+    ['modelled', 'modelled']
+    """
+    raw = contents(path, LARGEST)
+    whole = raw[: raw.rfind(b"\n") + 1]
+    rows = whole.split(b"\n")[:-1]
+    if not rows:
+        raise bad_record(path, "its first line is not finished")
+    try:
+        lines = Lines(_header(_object(rows[0])))
+    except DAMAGE as error:
+        raise bad_record(path, f"line 1: {error}") from None
+    for number, row in enumerate(rows[1:], 2):
+        try:
+            _take(lines, _object(row))
+        except DAMAGE as error:
+            raise bad_record(path, f"line {number}: {error}") from None
+    return lines
+
+
+def bad_record(path: str | Path, why: str) -> RecordError:
+    return RecordError(
+        f"Can't read the record {Path(path).name}: {' '.join(why.split())}"[:119],
+        hint="give another path, or take the damaged line out",
+    )
+
+
+def _object(row: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(row.decode())
+    except (ValueError, RecursionError):
+        raise ValueError("it is not JSON") from None
+    if not isinstance(data, dict):
+        raise TypeError("it is no object")
+    return data
+
+
+def _header(data: dict[str, Any]) -> Header:
+    if data.get("format") != FORMAT:
+        raise ValueError("it is no record of a search")
+    if data.get("version") != VERSION:
+        raise ValueError(f"it has version {data.get('version')}, this workbench reads {VERSION}")
+    numbers = ("seed", "per_batch")
+    told = {
+        f.name: _count(data[f.name]) if f.name in numbers else text_of(data[f.name])
+        for f in fields(Header)
+    }
+    return Header(**told)  # type: ignore[arg-type]
+
+
+def _take(lines: Lines, data: dict[str, Any]) -> None:
+    if "refused" in data:
+        lines.add(
+            Refusal(_count(data["batch"]), _decisions(data["refused"]), text_of(data["reason"]))
+        )
+        return
+    number = _count(data["trial"])
+    if "decisions" in data:
+        trial = Trial(
+            number,
+            _count(data["batch"]),
+            _count(data["of"]),
+            tuple(_count(parent) for parent in data["parents"]),
+            _decisions(data["decisions"]),
+            text_of(data["program"]),
+            *(None if data[k] is None else _seconds(data[k]) for k in ("predicted", "modelled")),
+        )
+        if lines.trials.get(number, trial) != trial:
+            raise ValueError(f"trial {number} has other decisions above")
+        lines.trials[number] = trial
+    else:
+        lines.outcomes[number] = _outcome(data)
+
+
+def _outcome(data: dict[str, Any]) -> Outcome:
+    status, how = data["status"], data["how"]
+    if status not in STATUSES or how not in HOWS:
+        raise ValueError("it has a status that is none")
+    times = tuple(_seconds(seconds) for seconds in data["times"])
+    if (status == "correct") != bool(times):
+        raise ValueError("what is correct has times, and nothing else has")
+    return Outcome(status, how, times, text_of(data["reason"]))
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise TypeError("a count is none")
+    return value
+
+
+def _seconds(value: object) -> float:
+    if type(value) not in (int, float) or checked_times((value,)):  # type: ignore[arg-type]
+        raise ValueError("a time is none")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _decisions(value: object) -> Decisions:
+    if not isinstance(value, list):
+        raise TypeError("decisions are no list")
+    return tuple(
+        tuple(_whole(factor) for factor in one) if isinstance(one, list) else _whole(one)
+        for one in value
+    )
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise TypeError("a decision is no whole number")
+    return value
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+class Record:
+    """A record that one search writes: it alone, until `close`.
+
+    Opens `path`, or begins it, for a search of `header`. Raises RecordError where it is of another
+    search, named by what differs, where another search writes it now, or it cannot be written.
+    Without a path it is kept in memory alone.
+    """
+
+    def __init__(self, path: str | Path | None, header: Header) -> None:
+        self._file = -1
+        if path is None:
+            self.lines = Lines(header)
+            return
+        self.path = Path(path)
+        self._file = self._opened()
+        try:
+            self.lines = self._begun(header)
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, items: Iterable[Trial | Ended | Refusal]) -> None:
+        """Write lines, all in one go. Raises RecordError where that fails: none is there then."""
+        items = list(items)
+        if self._file >= 0:
+            self._write("".join(f"{json.dumps(_data(item))}\n" for item in items))
+        for item in items:
+            self.lines.add(item)
+
+    def close(self) -> None:
+        """Let others write it."""
+        if self._file >= 0:
+            os.close(self._file)  # and with it goes the lock
+            self._file = -1
+
+    def _opened(self) -> int:
+        try:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except (OSError, ValueError) as error:
+            raise self._not_written(error) from None
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(file)
+                raise RecordError(
+                    f"Can't write the record {self.path.name}: another search writes it now"[:119],
+                    hint="wait until that has ended, or give this one a record of its own",
+                ) from None
+            except OSError:
+                pass  # a file system without locks
+        return file
+
+    def _begun(self, header: Header) -> Lines:
+        """What it holds already; what was not finished of a line is taken off."""
+        raw = contents(self.path, LARGEST)
+        if b"\n" not in raw:
+            start = f'{{"format": "{FORMAT}"'.encode()
+            if not (raw.startswith(start) or start.startswith(raw)):
+                raise bad_record(self.path, "line 1: it is no record of a search")
+            os.ftruncate(self._file, 0)
+            self._write(_header_row(header))
+            return Lines(header)
+        lines = read(self.path)
+        for one in fields(Header):
+            old, new = (getattr(h, one.name) for h in (lines.header, header))
+            if old != new:
+                raise RecordError(
+                    f"Can't go on with {self.path.name}: it is of another {one.name}"[:119],
+                    detail=_both(old, new),
+                    hint="give another path for the record, or search what it is of",
+                )
+        os.ftruncate(self._file, raw.rfind(b"\n") + 1)
+        return lines
+
+    def _write(self, text: str) -> None:
+        before = os.fstat(self._file).st_size
+        rest = text.encode()
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, before)
+            raise self._not_written(error) from None
+
+    def _not_written(self, error: Exception) -> RecordError:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return RecordError(
+            f"Can't write the record {self.path.name}: {why}"[:119],
+            hint="make room on the disk, or give another path; what was measured is kept",
+        )
+
+
+def _both(old: object, new: object) -> str:
+    short = [text if len(text) < 60 else f"{text[:57]}…" for text in (repr(old), repr(new))]
+    return f"it has {short[0]}, and this search {short[1]}"
+
+
+def _header_row(header: Header) -> str:
+    return json.dumps({"format": FORMAT, "version": VERSION, **asdict(header)}) + "\n"
+
+
+def _data(item: Trial | Ended | Refusal) -> dict[str, Any]:
+    if isinstance(item, Refusal):
+        return {"refused": item.decisions, "batch": item.batch, "reason": item.reason}
+    if isinstance(item, Ended):
+        return {"trial": item.trial.number, **asdict(item.outcome)}
+    data = asdict(item)
+    return {"trial": data.pop("number"), **data}

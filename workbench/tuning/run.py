@@ -1,0 +1,283 @@
+"""tune: search for a fast schedule, trial by trial, and go on with a search that was stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TextIO
+
+from workbench import script
+from workbench import target as targets
+from workbench.diag import Fail, count_text
+from workbench.insight.launched import rates_of
+from workbench.ir import IRModule, PrimFunc
+from workbench.ir.equal import structural_hash
+from workbench.runtime.building import function_of
+from workbench.runtime.devices import DeviceReport, cpu, device
+from workbench.runtime.timing import in_digits
+from workbench.schedule import Schedule
+from workbench.target import Target
+from workbench.tuning.measure import ByModel, Local, Measurer
+from workbench.tuning.ready import ready
+from workbench.tuning.record import Header, Record
+from workbench.tuning.search import STRATEGIES, Search, Strategy
+from workbench.tuning.space import Candidate, Space
+from workbench.tuning.trial import Ended, Outcome, Trial
+from workbench.version import __version__
+
+PER_BATCH = 32
+MODEL = "nvidia/h200"  # where neither the target nor a GPU here has rates, as in the lab
+
+
+class TuneError(Fail, ValueError):
+    """A search that cannot be begun, or that found nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a search stands after a trial: how many ended `of` all, the last, and the best."""
+
+    count: int
+    of: int
+    last: Ended
+    best: Ended | None
+
+
+def tune(
+    program: PrimFunc | IRModule | Schedule,
+    *,
+    target: str | Target | None = None,
+    space: Space | None = None,
+    trials: int = 64,
+    record: str | Path | None = None,
+    strategy: Strategy = "evolutionary",
+    seed: int = 0,
+    per_batch: int = PER_BATCH,
+    measurer: Measurer | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Schedule:
+    """Search for the fastest schedule of `program` that `trials` trials find; returns it.
+
+    `space` takes steps on a Schedule with sampled choices; without one it is the ready space, of
+    tiles, shared memory and threads. `target` is, where it is left out, the device here. Candidates
+    are run, compared to what the program means, and timed in the worker of the device; where there
+    is none, the modelled time stands for it, and each line says so. `measurer` does it in their
+    place.
+
+    `record` is a file to which each trial is written before it is measured, and its outcome after:
+    the same call goes on where the search was stopped, with more `trials` where it asks for more.
+    `progress` is called after each trial; without it, a terminal shows a line.
+
+    Raises TuneError where no candidate is correct, and for arguments that say no search;
+    RecordError for a record of another search.
+
+    >>> def space(sch):
+    ...     outer, inner = sch.split("i", factors=sch.sample_perfect_tile("i", n=2))
+    ...     sch.bind(outer, "blockIdx.x")
+    ...     sch.bind(inner, "threadIdx.x")
+    >>> best = wb.tune(add, space=space, target="nvidia/h200", trials=3, progress=lambda done: None)
+    >>> best.trace.steps[0].verb
+    'sample_perfect_tile'
+    """
+    func = function_of(program, "tune")
+    _check(trials, per_batch, strategy, seed, func)
+    gpu = targets.get(target) if target is not None else device().target
+    measurer = measurer or _measurer(func, gpu)
+    search = Search(func, space or ready(gpu), gpu, _model(measurer, gpu), strategy, seed)
+    header = _header(search, space, measurer, per_batch)
+    told = progress or _Line()
+    with closing(Record(record, header)) as kept:
+        _run(search, kept, measurer, trials, told)
+        best = _best(kept)
+    if isinstance(told, _Line):
+        told.end()
+    if best is None:
+        why, count = _commonest(kept)
+        raise TuneError(
+            f"Can't tune {func.name}: none of {count_text(count, 'candidate')} is correct"[:119],
+            detail=f"most often: {why}",
+            hint="widen the space, or try one candidate by hand to see where it fails",
+        )
+    return search.candidate(best.trial.decisions).schedule
+
+
+def _run(
+    search: Search,
+    record: Record,
+    measurer: Measurer,
+    trials: int,
+    told: Callable[[Progress], object],
+) -> None:
+    """Batch after batch until `trials` trials ended, or the space has no more."""
+    lines, number = record.lines, 0
+    while True:
+        done = [ended for ended in lines.ended if ended.trial.batch < number]
+        written = lines.batch(number)
+        if not written and len(done) >= trials:
+            return
+        made = _batch(search, record, number, trials - len(done), done)
+        if not made:
+            return
+        for trial, candidate in made:
+            if trial.number in lines.outcomes:
+                continue
+            candidate = candidate or search.candidate(trial.decisions)
+            ended = Ended(trial, _submitted(measurer, trial, candidate))
+            record.append([ended])
+            told(
+                Progress(len(lines.outcomes), max(trials, len(lines.trials)), ended, _best(record))
+            )
+        number += 1
+
+
+def _batch(
+    search: Search, record: Record, number: int, left: int, done: Sequence[Ended]
+) -> list[tuple[Trial, Candidate | None]]:
+    """The trials of a batch, as they were written, and those that are missing, now written, too."""
+    lines = record.lines
+    written = lines.batch(number)
+    per_batch = lines.header.per_batch
+    size = min(written[0].of, per_batch) if written else min(per_batch, left)
+    if len(written) >= size:
+        return [(trial, None) for trial in written]
+    before = [refusal for refusal in lines.refused.values() if refusal.batch < number]
+    chosen, refused = search.batch(number, size, done, before)
+    there = {trial.number for trial in written} | {trial.decisions for trial in written}
+    new = [
+        (trial, made)
+        for trial, made in chosen
+        if trial.number not in there and trial.decisions not in there
+    ]
+    record.append([*refused, *(trial for trial, _ in new)])
+    return [*((trial, None) for trial in written), *new]
+
+
+def _submitted(measurer: Measurer, trial: Trial, candidate: Candidate) -> Outcome:
+    """How the trial ends: refused where the space makes another program of its decisions now."""
+    same = candidate.decisions == trial.decisions
+    if not same or structural_hash(candidate.schedule.func) != trial.program:
+        why = candidate.reason or "the space makes another program of these decisions now"
+        return Outcome("constraints", "recorded", (), why)
+    return measurer.submit(candidate)
+
+
+def _best(record: Record) -> Ended | None:
+    """The fastest correct trial, the first of those that are as fast."""
+    correct = [ended for ended in record.lines.ended if ended.outcome.status == "correct"]
+    return min(correct, key=lambda ended: ended.seconds, default=None)
+
+
+def _measurer(func: PrimFunc, target: Target) -> Measurer:
+    """The device here, where it is one of `target`; else the model."""
+    if target.is_cpu:
+        return Local(func, cpu(), "CPU")
+    report: DeviceReport = device()
+    if report.is_gpu and target.kind == "cuda":
+        return Local(func, report, "GPU")
+    return ByModel(target if rates_of(target) else targets.get(MODEL))
+
+
+def _model(measurer: Measurer, target: Target) -> Target:
+    """The GPU whose modelled times rank candidates: the one that is measured, if that is told."""
+    if isinstance(measurer, ByModel):
+        return measurer.target
+    return measurer.report.target if isinstance(measurer, Local) else target
+
+
+def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: int) -> Header:
+    report = getattr(measurer, "report", None)
+    gpu = report.gpu if report else None
+    compiler = f"CuPy {gpu.cupy}" if gpu else ""
+    if report and report.compiler:
+        compiler = report.compiler.version
+    return Header(
+        program=script.show(search.program),
+        space=name_of(space),
+        target=search.target.name,
+        device=measurer.device,
+        driver=gpu.driver if gpu else "",
+        compiler=compiler,
+        code=__version__,
+        strategy=search.strategy,
+        seed=search.seed,
+        per_batch=per_batch,
+    )
+
+
+def name_of(space: Space | None) -> str:
+    """A space by its name and a hash of its text, where that can be had; without one the ready."""
+    if space is None:
+        return "ready"
+    name = getattr(space, "__name__", type(space).__name__)
+    try:
+        text = inspect.getsource(inspect.unwrap(space))
+    except (OSError, TypeError):
+        return name
+    return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _check(
+    trials: object, per_batch: object, strategy: object, seed: object, func: PrimFunc
+) -> None:
+    for name, number, least in (
+        ("trials", trials, 1),
+        ("per_batch", per_batch, 1),
+        ("seed", seed, 0),
+    ):
+        if type(number) is not int or not least <= number < 2**63:
+            raise TuneError(
+                f"Can't tune {func.name}: {name}={number!r} is no count"[:119],
+                hint=f"give a whole number from {least}: {name}={max(least, 64)}",
+            )
+    if strategy not in STRATEGIES:
+        raise TuneError(
+            f"Can't tune {func.name}: there is no strategy {strategy!r}"[:119],
+            hint=f"there are: {', '.join(STRATEGIES)}",
+        )
+    if func.sizes:
+        raise TuneError(
+            f"Can't tune {func.name}: its shapes have sizes that only a call tells",
+            hint='give them numbers: func.specialize({"n": 1024})',
+        )
+
+
+def _commonest(record: Record) -> tuple[str, int]:
+    """The reason that most of the candidates failed for, and how many candidates there were."""
+    lines = record.lines
+    reasons = [e.outcome.reason for e in lines.ended] + [r.reason for r in lines.refused.values()]
+    return max(reasons, key=reasons.count, default="the space made none"), len(reasons)
+
+
+class _Line:
+    """One line of a terminal that says how far a search is, at most four times a second."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self.out = out or sys.stderr
+        self.shown = self.start = monotonic()
+        self.wrote = False
+
+    def __call__(self, progress: Progress) -> None:
+        now = monotonic()
+        if not self.out.isatty() or (now - self.shown < 0.25 and progress.count < progress.of):
+            return
+        self.shown, self.wrote = now, True
+        best = progress.best
+        fastest = (
+            f"{in_digits(best.seconds * 1e6, 3)} µs {best.outcome.how}" if best else "none yet"
+        )
+        left = (now - self.start) / progress.count * (progress.of - progress.count)
+        self.out.write(
+            f"\rtrial {progress.count} of {progress.of}; best {fastest}; about {left:.0f} s left "
+        )
+        self.out.flush()
+
+    def end(self) -> None:
+        """Leave the line as it is."""
+        if self.wrote:
+            self.out.write("\n")

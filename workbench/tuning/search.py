@@ -1,0 +1,278 @@
+"""A search: which candidates the next batch tries, from what was measured before.
+
+Random: candidates drawn from the space. Evolutionary, after MetaSchedule's: a population of what
+was measured and what was drawn, of which decisions are changed, in a few generations; a model of
+the decisions alone says which are worth building, the modelled time of the built kernels, corrected
+by what was measured, which are worth measuring. No program is tried twice, by its structure.
+
+A batch depends on nothing but the record of the batches before it: its generator is keyed by the
+seed and its number, so that a search that was killed proposes what it had proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, inf
+from random import Random
+from statistics import median
+from typing import Literal, TypeAlias, get_args
+
+from workbench.insight import modelled
+from workbench.ir import PrimFunc
+from workbench.ir.equal import structural_hash
+from workbench.target import Target
+from workbench.tuning.decision_model import DecisionModel, fit
+from workbench.tuning.space import Candidate, Decisions, Space, candidate
+from workbench.tuning.trial import Ended, Refusal, Trial
+from workbench.verbs.choices import Domain
+
+Strategy: TypeAlias = Literal["random", "evolutionary"]
+STRATEGIES: tuple[str, ...] = get_args(Strategy)
+
+Proposal: TypeAlias = tuple[Decisions, tuple[int, ...]]  # with the trials that it is made from
+
+GENERATIONS = 4
+BUILT_PER_TRIAL = 2  # of an evolutionary search, as long as that makes no more than:
+MOST_LOWERED = 1500  # candidates in a search
+PROPOSED_PER_BUILT = 16  # ranked by their decisions
+LEAST_PROPOSED = 64
+MOST_IDLE = 4  # rounds of proposals without a new one, before a space counts as exhausted
+MUTATED = 0.85  # MetaSchedule's share
+TWICE = 0.3  # of those mutated
+BY_CHANCE = 0.05  # of a batch, whatever is predicted: MetaSchedule's eps_greedy
+BEST = 0.2  # of those measured are parents
+FIRST_TRIES = 64  # until a candidate builds, of which the choices are known
+MOST_TRIES = 200  # refused for each trial, before the same
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate that builds: its program's hash, and its modelled seconds, if there are."""
+
+    decisions: Decisions
+    program: str
+    modelled: float | None
+    made: Candidate | None = None
+    parents: tuple[int, ...] = ()
+
+
+class Search:
+    """Proposes trials of a `space` for `program` on a `target`, with the times of a `model`."""
+
+    def __init__(
+        self,
+        program: PrimFunc,
+        space: Space,
+        target: Target,
+        model: Target,
+        strategy: Strategy,
+        seed: int,
+    ) -> None:
+        self.program = program
+        self.space = space
+        self.target = target
+        self.model = model
+        self.strategy = strategy
+        self.seed = seed
+        self.lowered = 0  # candidates, so far
+        self._known: dict[Decisions, Scored | Refusal] = {}  # spares time and decides nothing
+
+    @cached_property
+    def domains(self) -> tuple[Domain, ...]:
+        """The choices of the first candidate that builds: most of a space have the same."""
+        rng = Random(f"{self.seed}")
+        longest: tuple[Domain, ...] = ()
+        for _ in range(FIRST_TRIES):
+            made = self._candidate((), rng)
+            longest = max(longest, made.domains, key=len)
+            if made.kernel is not None:
+                return made.domains
+        return longest
+
+    def batch(
+        self, number: int, size: int, done: Sequence[Ended], refused: Sequence[Refusal]
+    ) -> tuple[list[tuple[Trial, Candidate]], list[Refusal]]:
+        """The trials of batch `number`, up to `size`, and what was refused on the way.
+
+        `done` are the trials of the batches before, `refused` what was refused for these. Fewer
+        trials where the space has no more.
+        """
+        generation = _Batch(self, number, size, done, refused)
+        chosen = generation.drawn() if self.strategy == "random" else generation.evolved()
+        first = max((ended.trial.number for ended in done), default=-1) + 1
+        made = []
+        for k, one in enumerate(chosen):
+            trial = Trial(
+                first + k,
+                number,
+                len(chosen),
+                one.parents,
+                one.decisions,
+                one.program,
+                generation.predicted(one),
+                one.modelled,
+            )
+            made.append((trial, one.made or self.candidate(one.decisions)))
+        self._forget()
+        return made, generation.refusals
+
+    def candidate(self, decisions: Decisions) -> Candidate:
+        """The candidate of a trial's decisions."""
+        return self._candidate(decisions, Random(0))
+
+    def _candidate(self, decisions: Decisions, rng: Random) -> Candidate:
+        return candidate(self.program, self.space, self.target, decisions, rng)
+
+    def build(self, number: int, decisions: Decisions, rng: Random) -> Scored | Refusal:
+        """What the space makes of decisions, and of draws for those that are missing."""
+        known = self._known.get(decisions)
+        if known is None:
+            made = self._candidate(decisions, rng)
+            known = self._known[made.decisions] = self._scored(number, made)
+        return replace(known, batch=number) if isinstance(known, Refusal) else known
+
+    def _scored(self, number: int, made: Candidate) -> Scored | Refusal:
+        if made.kernel is None:
+            return Refusal(number, made.decisions, made.reason)
+        self.lowered += 1
+        us = None if self.target.is_cpu else modelled(made.kernel.kernels, self.model).us
+        seconds = None if us is None else us * 1e-6
+        return Scored(made.decisions, structural_hash(made.schedule.func), seconds, made)
+
+    def _forget(self) -> None:
+        """Keep of what was built only what it came to: a history and its kernels are large."""
+        for decisions, known in self._known.items():
+            if isinstance(known, Scored):
+                self._known[decisions] = replace(known, made=None)
+
+
+class _Batch:
+    """The choice of one batch, from nothing but what was done before and its own generator."""
+
+    def __init__(
+        self,
+        search: Search,
+        number: int,
+        size: int,
+        done: Sequence[Ended],
+        refused: Sequence[Refusal],
+    ) -> None:
+        self.search = search
+        self.number = number
+        self.size = size
+        self.done = done
+        self.rng = Random(f"{search.seed} {number}")
+        self.tried = {e.trial.decisions for e in done} | {r.decisions for r in refused}
+        self.programs = {e.trial.program: f"trial {e.trial.number}" for e in done}
+        self.pool: dict[Decisions, Scored] = {}
+        self.refusals: list[Refusal] = []
+        correct = [e for e in done if e.seconds < inf]
+        ratios = {
+            e.trial.decisions: e.seconds / e.trial.modelled for e in correct if e.trial.modelled
+        }
+        self.middle = median(ratios.values()) if ratios else 1.0
+        self.ratio = DecisionModel(search.domains, ratios)
+        self.measured = {e.trial.decisions: e.seconds for e in correct}
+        self.best = sorted(correct, key=lambda e: e.seconds)[: ceil(BEST * len(correct))]
+
+    def drawn(self) -> list[Scored]:
+        """Candidates by chance."""
+        self._fill(self.size, lambda count: [self._draw() for _ in range(count)])
+        return list(self.pool.values())
+
+    def evolved(self) -> list[Scored]:
+        """The best of some generations, and a few of them by chance."""
+        whole = len(self.done) * BUILT_PER_TRIAL < MOST_LOWERED
+        built = self.size * BUILT_PER_TRIAL if whole else self.size
+        for generation in range(1, GENERATIONS + 1):
+            self._fill(ceil(built * generation / GENERATIONS), self._ranked)
+        self._fill(self.size, lambda count: [self._draw() for _ in range(count)])
+        known = {one: self.predicted(one) for one in self.pool.values()}
+        ranked = sorted(known, key=lambda one: known[one] or inf)
+        chance = min(round(BY_CHANCE * self.size), max(len(ranked) - self.size, 0))
+        chosen, rest = ranked[: self.size - chance], ranked[self.size - chance :]
+        return [*chosen, *self.rng.sample(rest, chance)]
+
+    def predicted(self, one: Scored) -> float | None:
+        """The seconds of one run: those modelled, as far off as they were of others like it."""
+        if one.modelled is None:
+            return self._by_decisions.seconds([one.decisions])[0]
+        (ratio,) = self.ratio.seconds([one.decisions])
+        return one.modelled * (self.middle if ratio is None else ratio)
+
+    @property
+    def _by_decisions(self) -> DecisionModel:
+        own = {
+            d: seconds
+            for d, one in self.pool.items()
+            if one.modelled is not None and (seconds := self.predicted(one)) is not None
+        }
+        return DecisionModel(self.search.domains, {**self.measured, **own})
+
+    def _fill(self, count: int, propose: Callable[[int], list[Proposal]]) -> None:
+        """Build what is proposed until the pool has `count`, or the space seems to have no more.
+
+        That is, where proposals come to nothing but what was tried, or to what is refused.
+        """
+        idle = tries = 0
+        while idle < MOST_IDLE and tries < MOST_TRIES * self.size:
+            before = tries
+            asked = max(count - len(self.pool), LEAST_PROPOSED // PROPOSED_PER_BUILT)
+            for decisions, parents in propose(asked * PROPOSED_PER_BUILT):
+                if len(self.pool) >= count:
+                    return
+                if decisions not in self.tried:
+                    self._build(decisions, parents)
+                    tries += 1
+            idle += tries == before
+
+    def _build(self, decisions: Decisions, parents: tuple[int, ...]) -> None:
+        self.tried.add(decisions)
+        found = self.search.build(self.number, decisions, self.rng)
+        if found.decisions != decisions and found.decisions in self.tried:
+            return  # repaired into what was tried
+        self.tried.add(found.decisions)
+        if isinstance(found, Refusal):
+            self.refusals.append(found)
+        elif found.program in self.programs:
+            why = f"it is the program of {self.programs[found.program]}"
+            self.refusals.append(Refusal(self.number, found.decisions, why))
+        else:
+            self.programs[found.program] = "another candidate"
+            self.pool[found.decisions] = replace(found, parents=parents)
+
+    def _draw(self) -> Proposal:
+        return tuple(domain.draw(self.rng) for domain in self.search.domains), ()
+
+    def _ranked(self, count: int) -> list[Proposal]:
+        """Mutations of the best so far, and draws, those first that their decisions speak for."""
+        population: list[tuple[Decisions, tuple[int, ...], float]]
+        population = [(e.trial.decisions, (e.trial.number,), e.seconds) for e in self.best]
+        for one in self.pool.values():
+            seconds = self.predicted(one)
+            if seconds is not None and fit(self.search.domains, one.decisions):
+                population.append((one.decisions, one.parents, seconds))
+        weights = [1 / seconds for *_, seconds in population]
+        proposals: dict[Decisions, tuple[int, ...]] = {}
+        for _ in range(count):
+            if population and self.search.domains and self.rng.random() < MUTATED:
+                decisions, parents, _seconds = self.rng.choices(population, weights)[0]
+                proposals.setdefault(self._mutated(decisions), parents)
+            else:
+                proposals.setdefault(*self._draw())
+        told = self._by_decisions.seconds(list(proposals))
+        order = sorted(range(len(told)), key=lambda k: told[k] or inf)
+        every = list(proposals.items())
+        return [every[k] for k in order]
+
+    def _mutated(self, decisions: Decisions) -> Decisions:
+        """One or two of the decisions changed a little."""
+        made = list(decisions)
+        domains = self.search.domains
+        for _ in range(1 + (self.rng.random() < TWICE)):
+            k = self.rng.randrange(min(len(made), len(domains)))
+            if not domains[k].wrong(made[k]):
+                made[k] = domains[k].neighbour(made[k], self.rng)  # type: ignore[arg-type]
+        return tuple(made)

@@ -1,0 +1,101 @@
+"""A space: a function of a Schedule with sampled choices, run into one candidate at a time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeAlias
+
+from workbench.diag import Fail
+from workbench.ir import PrimFunc
+from workbench.runtime.building import build
+from workbench.runtime.built import Built
+from workbench.schedule import Schedule
+from workbench.target import Target
+from workbench.verbs.choices import Decision, Domain
+
+Space: TypeAlias = Callable[[Schedule], "Schedule | None"]
+"""Takes steps on a schedule that stands at its start; what it samples makes the space."""
+
+Decisions: TypeAlias = tuple[Decision, ...]
+
+
+class Refused(Fail):
+    """A rule of a space that a candidate does not keep: it is left out, and the reason kept."""
+
+
+def require(holds: bool, reason: str) -> None:
+    """A constraint of a space: a candidate for which it does not hold is refused, with the reason.
+
+    Raises Refused. Ask as early as the numbers are known: what is refused ahead of the steps costs
+    next to nothing.
+
+    >>> tuning.require(16 * 16 <= 1024, "a block has at most 1024 threads")
+    """
+    if not holds:
+        raise Refused(reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """What a space made of some decisions: a history of steps with its kernels, or a refusal.
+
+    `decisions` are those of the choices that were met, in their order, each of one of `domains`.
+    Where a rule, a verb, the checker or a limit of the target refused it, `reason` says why, and
+    there is no `kernel`.
+    """
+
+    decisions: Decisions
+    domains: tuple[Domain, ...]
+    schedule: Schedule
+    kernel: Built | None = None
+    reason: str = ""
+
+
+class _Deciding:
+    """Makes choices by what was decided for each, as long as that lasts, then by drawing.
+
+    A decision that is not of its choice's domain, since an earlier one changed what there is to
+    choose, is repaired.
+    """
+
+    def __init__(self, given: Sequence[Decision], rng: Random) -> None:
+        self.given = given
+        self.rng = rng
+        self.domains: list[Domain] = []
+        self.decisions: list[Decision] = []
+
+    def __call__(self, domain: Domain) -> Decision:
+        k = len(self.decisions)
+        if k >= len(self.given):
+            decision: Decision = domain.draw(self.rng)
+        elif domain.wrong(self.given[k]):
+            decision = domain.repaired(self.given[k])
+        else:
+            decision = self.given[k]
+        self.domains.append(domain)
+        self.decisions.append(decision)
+        return decision
+
+
+def candidate(
+    program: PrimFunc, space: Space, target: Target, given: Sequence[Decision], rng: Random
+) -> Candidate:
+    """The candidate of `given` decisions; those that are missing are drawn by `rng`.
+
+    Every proof that a step, the checker or lowering asks for is made. What the space raises besides
+    refusals is raised here, too.
+    """
+    deciding = _Deciding(given, rng)
+    sch = Schedule(program, decide=deciding)
+    kernel, reason = None, ""
+    try:
+        sch = space(sch) or sch
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a search tries what wastes work, and measures it
+            kernel = build(sch, target)
+    except Fail as fail:
+        reason = fail.headline.rstrip(".")
+    return Candidate(tuple(deciding.decisions), tuple(deciding.domains), sch, kernel, reason)

@@ -1,0 +1,87 @@
+"""What a search decides and learns, as plain data: trials, their outcomes, and what was refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from statistics import median
+from typing import Literal, TypeAlias, get_args
+
+from workbench.tuning.space import Decisions
+
+Status: TypeAlias = Literal[
+    "correct", "compile", "runtime", "correctness", "timeout", "constraints"
+]
+"""How a trial ended, in the words of the tuning community's T4 format."""
+
+STATUSES: tuple[str, ...] = get_args(Status)
+
+How: TypeAlias = Literal["measured", "modelled", "recorded"]
+HOWS: tuple[str, ...] = get_args(How)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate that was chosen to be measured, in batch number `batch`, one `of` so many.
+
+    `parents` are the trials that its decisions were made from; () where they were drawn. `program`
+    is the structural hash of what it made. Of one run, `predicted` are the seconds that it was
+    chosen by, and `modelled` those of its kernels by the model; None where nothing tells.
+    """
+
+    number: int
+    batch: int
+    of: int
+    parents: tuple[int, ...]
+    decisions: Decisions
+    program: str
+    predicted: float | None = None
+    modelled: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a trial ended: `times` are seconds of single samples, of a correct one alone.
+
+    `how` says what they are. `reason` says what went wrong, "" where nothing did.
+    """
+
+    status: Status
+    how: How
+    times: tuple[float, ...] = ()
+    reason: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """The middle of its times; infinity for what is not correct."""
+        return median(self.times) if self.status == "correct" else inf
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Decisions that made no candidate, tried for batch number `batch`, and why."""
+
+    batch: int
+    decisions: Decisions
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A trial with its outcome."""
+
+    trial: Trial
+    outcome: Outcome
+
+    @property
+    def seconds(self) -> float:
+        """Of one run; infinity for what is not correct."""
+        return self.outcome.seconds
+
+
+def checked_times(times: tuple[float, ...]) -> str:
+    """What is wrong with times that were measured; "" for seconds that can be."""
+    if not times:
+        return "it gave no time"
+    odd = next((t for t in times if not isfinite(t) or t <= 0), None)
+    return "" if odd is None else f"it gave {odd} as a time"
