@@ -61,7 +61,7 @@ def test_a_barrier_is_taken_away_and_put_back(plain: Plain, scheme: str):
     expect(found).to_contain_text(f"With __syncthreads(); ahead of line 8: {RACE}")
     expect(lab.locator(".wb-put")).to_have_text("__syncthreads();")
     expect(gaps.nth(1)).to_be_focused()
-    gaps.last.check()
+    gaps.last.click()  # it goes, mended
     mended = "Mended: with __syncthreads(); ahead of line 13"
     expect(lab.locator(".wb-said")).to_contain_text(mended)
     expect(found).to_be_hidden()

@@ -161,6 +161,8 @@ def test_what_is_wrong_is_found_and_lit_in_both_texts(
     assert [lines[line - 1].strip() for line in found["program"]] == [*program_lit]
     picture = found["picture"]
     assert bool(picture) == bool(ends)
+    puts = {"barrier": "__syncthreads();", "wait": "cp_async_wait_group<0>();"}
+    assert here.state["broken"]["put"] == puts.get(fault.split()[0], "")
     assert not picture or all(f"reads {end}." in picture["full"] for end in ends)
 
 

@@ -1,6 +1,6 @@
 // Breaking the kernel of the program on purpose: what can be wrong in it, and what was found.
 
-import { findingView } from "./broken.js";
+import { findingView, gapTodo } from "./broken.js";
 import { h, oneStop, prose } from "./dom.js";
 import { popup } from "./popup.js";
 
@@ -89,7 +89,7 @@ export function foundPane(lab) {
 
 /** What to do once it was run. */
 function next({ gaps, put, found }) {
-  if (gaps.length) return `Choose a gap between the lines of the CUDA text where \`${put}\` goes.`;
+  if (gaps.length) return gapTodo(put);
   if (found.ok) return "Mend it, and break something else.";
   return "Which line is wrong, and why? Then mend it.";
 }

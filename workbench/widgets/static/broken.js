@@ -41,6 +41,11 @@ function putRow(before, put) {
   return h("div.wb-line.wb-put", {}, h("code.wb-text", {}, `${indent}${put}`));
 }
 
+/** What to do where something goes into a gap. */
+export function gapTodo(put) {
+  return `Choose the gap between two lines in which \`${put}\` is missing.`;
+}
+
 /** What a run came to: in words, and of a race both orders. */
 export function findingView({ ok, said, detail, picture }) {
   const sign = ok === null ? "" : ok ? "✓ " : "✕ ";
