@@ -11,6 +11,7 @@ from workbench.draw.orders import orders_picture
 from workbench.draw.scene import Rect, Words, width_of
 from workbench.emulate.kernels.orders import Act, Orders
 
+TURN = "k_0_outer=1023, k_0_inner=1023, k_1=7"
 LONG = "thread (x=31, y=15, z=3)"
 
 
@@ -58,14 +59,25 @@ def test_both_orders_end_in_one_cell_with_both_values(
     assert drawn == [edges[act.does] for act in (*acts, *acts[::-1])]
 
 
+def test_a_turn_of_loops_has_a_line_of_its_own():
+    acts = Act("thread 1", "reads", 10, "k_0=0"), Act("thread 0", "writes", 14, "k_0=1, k_1=7")
+    (scene,) = orders_picture(Orders("S[1]", "block 0", acts, (7, 8))).strips
+    turns = [words for words in scene.words if "k_0" in words]
+    told = ["in turn k_0=0", "in turn k_0=1, k_1=7"]
+    assert turns == [*told, *told[::-1]]
+    plain = Act("thread 1", "reads", 10), Act("thread 0", "writes", 14)
+    (bare,) = orders_picture(Orders("S[1]", "block 0", plain, (7, 8))).strips
+    assert scene.height > bare.height
+
+
 def test_its_words_have_room_and_each_part_says_what_it_stands_for():
-    orders = Orders("A_shared[4095]", "block 3", (Act(LONG, "reads", 1234),) * 2, (1e9, None))
+    orders = Orders("A_shared[4095]", "block 3", (Act(LONG, "reads", 1234, TURN),) * 2, (1e9, None))
     (scene,) = orders_picture(orders).strips
     for words in scene.shapes:
         if isinstance(words, Words):
             wide = width_of(words.label, words.role) / 2
             assert words.label and words.x - wide >= 0 and words.x + wide <= scene.width, words
     titles = {shape.of.title for shape in scene.shapes if shape.of.title}
-    assert f"in the other, then: {LONG} reads A_shared[4095] (line 1234)" in titles
+    assert f"in the other, then: {LONG} reads A_shared[4095] (line 1234, in turn {TURN})" in titles
     assert f"in one order: {LONG} reads 1e+09" in titles
     assert draw.standalone_svg(orders_picture(orders), "a race").startswith("<svg")

@@ -13,11 +13,14 @@ from workbench.ir import (
     Barrier,
     Call,
     CommitGroup,
+    For,
     IfThenElse,
     Kernel,
     Stmt,
+    Var,
     WaitGroup,
     binary,
+    const,
     seq,
 )
 
@@ -103,3 +106,15 @@ def test_where_no_two_threads_race_there_are_no_orders():
 def test_a_copy_that_arrives_when_it_does_has_none():
     copy = put(S, tx, Call(CP_ASYNC, (A[here],), "float32"))
     assert raced(copy, CommitGroup(), WaitGroup(0), READ) is None
+
+
+def test_an_act_is_told_with_the_turn_of_the_loops_that_it_is_in():
+    """Two turns of k: what is fetched in the second one meets what is read in the first."""
+    k = Var("k", "int32")
+    fetch = put(S, tx, A[here] + k)
+    loop = For(k, const(0, "int32"), const(2, "int32"), "serial", seq(fetch, Barrier(), READ))
+    found = raced(loop, blocks=1)
+    assert found is not None
+    assert [(act.does, act.turn) for act in found.acts] == [("reads", "k=0"), ("writes", "k=1")]
+    assert found.timelines[0][1].endswith(", in turn k=1)")
+    assert raced(FETCH, READ).acts[0].where == "line 6"

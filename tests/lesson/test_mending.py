@@ -128,13 +128,13 @@ def test_a_barrier_is_put_into_a_gap_and_the_race_runs_again():
     assert view.seen["said"].startswith(race) and not view.seen["ok"]
     assert view.seen["lit"] == [19, 30] and "A_shared[" in view.lines[18]
     told = view.seen["picture"]["full"]
-    assert "thread 1 reads (line 30); thread 1 reads 7." in told
+    assert "thread 1 reads (line 30, in turn k_0=1, k_1=0); thread 1 reads 7." in told
     assert told.endswith("thread 1 reads nothing that was written.") and told in repr(view)
 
     behind = put(view, 31)  # the work; those lines are lit as before
     assert behind["said"].startswith(race) and behind["lit"] == [19, 30] and view.choice == 31
     early = put(view, 9)  # what was run has them a line later
-    assert early["lit"] == [19, 30] and "(line 30)" in early["picture"]["full"]
+    assert early["lit"] == [19, 30] and "(line 30, in turn " in early["picture"]["full"]
     right = put(view, 27)
     assert right["said"] == "Right, with 8 waits a block." and right["ok"]
     assert (right["lit"], right["picture"]) == ([], None)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 WIDE = 332.0  # px, which fits a phone
 COLUMN, HEAD = 156.0, 22.0  # px: how wide a timeline is, and where it begins below its name
 BOX, STEP, CELL = 38.0, 16.0, 34.0  # px: the heights of an act, of an arrow, of the cell
+LINE = 15.0  # px: a line of words
 HALF = 130.0  # px: how wide the cell is for each of its values
 NAMES = ("in one order", "in the other")
 
@@ -30,7 +31,7 @@ def orders_picture(orders: Orders) -> Picture:
     for k, acts in enumerate(((first, second), (second, first))):
         shapes += _timeline(k, acts, orders)
     shapes += _cell(orders)
-    high = HEAD + 2 * (BOX + STEP) + CELL + 20
+    high = HEAD + 2 * (_box(orders) + STEP) + CELL + 20
     rows = [(name, *steps) for name, steps in zip(NAMES, orders.timelines, strict=True)]
     table = Table(("order", "first", "then", "comes to"), tuple(rows))
     caption = f"{orders.cell}, {orders.block}: {_told(orders)}"
@@ -45,29 +46,37 @@ def _told(orders: Orders) -> str:
     return f"{one} or {other}, as the two threads come."
 
 
+def _box(orders: Orders) -> float:
+    """How high an act is: with a line more where one of them is in a turn of loops."""
+    return BOX + (LINE if any(act.turn for act in orders.acts) else 0)
+
+
 def _left(k: int) -> float:
     return 1 + k * (WIDE - COLUMN - 2)
 
 
 def _timeline(k: int, acts: tuple[Act, Act], orders: Orders) -> Iterator[Shape]:
     """A name, two acts and what leads from each to the next, and to the cell."""
-    x, y = _left(k), HEAD
+    x, y, high = _left(k), HEAD, _box(orders)
     middle = x + COLUMN / 2
     yield Words(NAMES[k], middle, 15, "strong")
     for order, act in zip(("first", "then"), acts, strict=True):
-        title = f"{NAMES[k]}, {order}: {act.who} {act.does} {orders.cell} (line {act.line})"
+        title = f"{NAMES[k]}, {order}: {act.who} {act.does} {orders.cell} ({act.where})"
         said = f"{act.who} {act.does}"
         forms = (said, said.replace("thread ", ""), act.does)
         shapes: list[Shape] = [
-            Rect(x, y, COLUMN, BOX, block_role(orders.acts.index(act)), round=2),
-            Rect(x, y, COLUMN, BOX, "read" if act.does == "reads" else "write", round=2),
+            Rect(x, y, COLUMN, high, block_role(orders.acts.index(act)), round=2),
+            Rect(x, y, COLUMN, high, "read" if act.does == "reads" else "write", round=2),
             Words(longest(forms, COLUMN - 8), middle, y + 16),
             Words(f"{order}, line {act.line}", middle, y + 31, "muted"),
         ]
+        if act.turn:
+            turn = longest((f"in turn {act.turn}", act.turn), COLUMN - 8) or "in a turn"
+            shapes.append(Words(turn, middle, y + 31 + LINE, "muted"))
         yield from standing(Stands(orders.cell.partition("[")[0], title=title), shapes)
         end = WIDE / 2 + (k - 0.5) * HALF if order == "then" else middle
-        yield from _arrow(middle, y + BOX, end, y + BOX + STEP)
-        y += BOX + STEP
+        yield from _arrow(middle, y + high, end, y + high + STEP)
+        y += high + STEP
 
 
 def _arrow(x: float, y: float, to: float, below: float) -> Iterator[Shape]:
@@ -77,7 +86,7 @@ def _arrow(x: float, y: float, to: float, below: float) -> Iterator[Shape]:
 
 def _cell(orders: Orders) -> Iterator[Shape]:
     """The cell with the value that each order leads to."""
-    y, left = HEAD + 2 * (BOX + STEP), WIDE / 2 - HALF
+    y, left = HEAD + 2 * (_box(orders) + STEP), WIDE / 2 - HALF
     name = orders.cell.partition("[")[0]
     for k, end in enumerate(orders.ends):
         shapes: list[Shape] = [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.saved_page import saved_state
 from tests.widgets.ask.test_session import CHOICES, Later, bind_both, session, step
 from tests.widgets.programs import ADD, parse
 from workbench.history.file import to_data
@@ -17,7 +19,7 @@ from workbench.schedule import Schedule
 from workbench.widgets.ask.session import Session
 from workbench.widgets.ask.setup import Options
 from workbench.widgets.page.texts import python_of, source_of
-from workbench.widgets.still.offline import last_page
+from workbench.widgets.still.offline import last_page, write_html
 
 TWO = {"A_shared": 2, "B_shared": 2}
 ORDER = (0, 3, 1, 4, 2)
@@ -161,10 +163,12 @@ def test_what_is_wrong_is_found_and_lit_in_both_texts(
     assert [lines[line - 1].strip() for line in found["program"]] == [*program_lit]
     picture = found["picture"]
     assert bool(picture) == bool(ends)
+    puts = {"barrier": "__syncthreads();", "wait": "cp_async_wait_group<0>();"}
+    assert here.state["broken"]["put"] == puts.get(fault.split()[0], "")
     assert not picture or all(f"reads {end}." in picture["full"] for end in ends)
 
 
-def test_it_is_no_step_and_stands_in_nothing_that_is_kept():
+def test_it_is_no_step_and_stands_in_nothing_that_is_kept(tmp_path: Path):
     """Not in the history, its trace, the code, what is built, nor a page without Python."""
     here = lab("window")
     node = here.cursor.node
@@ -176,6 +180,8 @@ def test_it_is_no_step_and_stands_in_nothing_that_is_kept():
     assert here.state["broken"]["found"] and text(here)[0] == "#error broken on purpose"
     assert [make(here.history, node) for make in kept] == before and here.page == page
     assert last_page(here) == still and len(here.history) == 1
+    write_html(here, tmp_path / "lab.html", lambda *_: None)
+    assert saved_state(tmp_path / "lab.html")["broken"] == {}
     ask(here, do="run")
     assert here.page["run"]["ok"], "what is run as the program is the program"
 

@@ -18,15 +18,18 @@ from workbench import script
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
 from workbench.emulate.errors import EmulationError
+from workbench.emulate.expressions import Env, Site
+from workbench.emulate.expressions import Mask as Running
 from workbench.emulate.kernels.lanes import Lanes
 from workbench.emulate.kernels.launch import Launch
 from workbench.emulate.kernels.machine import Machine
 from workbench.emulate.kernels.maps import Storage
-from workbench.emulate.kernels.plan import Mask, Plan, cut_chunks, source_of
+from workbench.emulate.kernels.plan import Chunk, Mask, Plan, cut_chunks, source_of
 from workbench.emulate.kernels.races import owners_in
 from workbench.emulate.kernels.report import Meeting, Met, name_cell
 from workbench.emulate.kernels.run import ROOM, run
-from workbench.ir import Buffer, BufferStore, Kernel
+from workbench.emulate.numbers import Value
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel
 
 Timeline: TypeAlias = tuple[str, str, str]
 """What comes first, what comes second, and what it leads to."""
@@ -34,11 +37,20 @@ Timeline: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What one of the two threads does to the cell, in which line of the kernel's text."""
+    """What one of the two threads does to the cell, in which line of the kernel's text.
+
+    `turn` is that of the serial loops that run meanwhile, k=3; "" where none does.
+    """
 
     who: str
     does: str  # "reads" or "writes"
     line: int
+    turn: str = ""
+
+    @property
+    def where(self) -> str:
+        """Line 7, in turn k=3."""
+        return f"line {self.line}" + (f", in turn {self.turn}" if self.turn else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ def _timeline(first: Act, second: Act, cell: str, value: Any) -> Timeline:
     said = _said(value)
     reader = next((act for act in (first, second) if act.does == "reads"), None)
     end = f"{cell} is {said}" if reader is None else f"{reader.who} reads {said}"
-    one, other = (f"{act.who} {act.does} (line {act.line})" for act in (first, second))
+    one, other = (f"{act.who} {act.does} ({act.where})" for act in (first, second))
     return one, other, end
 
 
@@ -129,34 +141,49 @@ def orders(
         try:
             machine.run(kernel.body)
         except Met as again:
+            watching.turns[1] = watching._tell_turn()
             assert again.meeting == meeting, "the block alone does what it did among others"
     return Orders(
         cell=name_cell(meeting.sites[1], meeting.cell),
         block=launch.who.block(meeting.block),
-        acts=_acts(kernel, meeting, launch),
+        acts=_acts(kernel, meeting, launch, watching.turns),
         values=watching.values(),
     )
 
 
-def _acts(kernel: Kernel, meeting: Meeting, launch: Launch) -> tuple[Act, Act]:
+def _acts(
+    kernel: Kernel, meeting: Meeting, launch: Launch, turns: Sequence[str]
+) -> tuple[Act, Act]:
     spans = script.show_spans(kernel).spans
     first, second = (
         Act(
             launch.who.thread(thread),
             "writes" if isinstance(site, BufferStore) else "reads",
             spans[site].line,
+            turn,
         )
-        for thread, site in zip(meeting.threads, meeting.sites, strict=True)
+        for thread, site, turn in zip(meeting.threads, meeting.sites, turns, strict=True)
     )
     return first, second
 
 
 class _Watching(Lanes):
-    """Lanes that note what is written to the cell of a meeting."""
+    """Lanes that note what is written to the cell of a meeting, and in which turns it is met."""
 
     meeting: Meeting
     before: Any = None  # what the cell held before the first of the two wrote it
     comes: Any = None  # what the second one was about to write
+
+    def __init__(self, launch: Launch, chunk: Chunk, number: int) -> None:
+        super().__init__(launch, chunk, number)
+        self.turns = ["", ""]
+
+    def load(self, load: BufferLoad, env: Env, mask: Running) -> Value:
+        """The values of `load`; note the turn in which the first of the two reads the cell."""
+        value = super().load(load, env, mask)
+        if load is self.meeting.sites[0]:
+            self._note_turn(load)
+        return value
 
     def store(self, store: BufferStore, mask: Mask | None) -> None:
         """Run `store`, and note what it makes of the cell."""
@@ -168,8 +195,9 @@ class _Watching(Lanes):
             if store is second:
                 self.comes = self._about_to_write(store)
             raise
-        if store is first and self._touches(store):
+        if store is first and self._lanes_of(store, None).any():
             self.before = before
+            self._note_turn(store)
 
     def values(self) -> tuple[Any, Any]:
         """What lockstep leads to, and what the other order does."""
@@ -184,8 +212,10 @@ class _Watching(Lanes):
         empty = storage.valid is not None and not storage.valid[self.meeting.cell]
         return None if empty else storage.flat[self.meeting.cell]
 
-    def _touches(self, store: BufferStore) -> bool:
-        return bool(self._lanes_of(store, None).any())
+    def _note_turn(self, first: Site) -> None:
+        """Where the first of the two threads touches the cell, it did so in this turn."""
+        if self._lanes_of(first, self.meeting.threads[0]).any():
+            self.turns[0] = self._tell_turn()
 
     def _about_to_write(self, store: BufferStore) -> Any:
         value = np.broadcast_to(
@@ -193,9 +223,9 @@ class _Watching(Lanes):
         )
         return value[self._lanes_of(store, self.meeting.threads[1])][0]
 
-    def _lanes_of(self, store: BufferStore, thread: int | None) -> Any:
-        """Which lanes that run store to the cell, those of one thread alone."""
-        at = self._make_map(self.plan.access[store], self.running)
+    def _lanes_of(self, site: Site, thread: int | None) -> Any:
+        """Which lanes that run touch the cell at a site, those of one thread alone."""
+        at = self._make_map(self.plan.access[site], self.running)
         shape = self.frame.shape
         lanes = np.broadcast_to(at.addresses() == self.meeting.cell, shape)
         if thread is not None:

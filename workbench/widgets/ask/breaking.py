@@ -8,7 +8,7 @@ from typing import Any
 from workbench.diag import Fail
 from workbench.history.history import HistoryNode
 from workbench.widgets.ask.asked import part
-from workbench.widgets.page.broken import PUT, Broken, broken_by, found, offers, shown
+from workbench.widgets.page.broken import Broken, broken_by, found, offers, shown
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.run.runner import Found
 
@@ -73,7 +73,7 @@ class Breaking:
             return None
         if result.ok and tried.choice is not None and not tried.beyond:
             self.mend()
-            return MENDED.format(put=PUT[tried.fault.kind], line=tried.choice)
+            return MENDED.format(put=tried.put, line=tried.choice)
         made = found(tried, result.said, result.ok, result.fail, result.orders)
         self.shown = {**self.shown, "found": made}
         return str(made["said"])

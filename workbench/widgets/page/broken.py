@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench import draw, script
 from workbench.codegen.begins import Begins
+from workbench.codegen.cuda import CUDA
 from workbench.diag import Fail
 from workbench.emulate import EmulationError
 from workbench.emulate.kernels.orders import Orders
@@ -20,6 +21,7 @@ from workbench.ir import (
     Node,
     PrimFunc,
     Stmt,
+    WaitGroup,
     expressions_in,
     stores,
     walk_statements,
@@ -36,7 +38,6 @@ SEVERAL = "Only a program of one kernel can be broken: this one has {count}."
 NOTHING = "Nothing can be broken here: the kernel has no barrier, condition, loop or stride."
 GPU = "It stays here: no GPU runs it, where it may hang or give any numbers."
 HARMLESS = "Here nothing comes of it: what else stands around it holds it back."
-PUT = {"barrier": "__syncthreads();", "wait": "the wait"}
 DOES = {
     "barrier": "take this barrier away",
     "wait": "take this wait for copies away",
@@ -121,6 +122,13 @@ class Broken:
         return missing(self.whole.lowered, self.fault)
 
     @property
+    def put(self) -> str:
+        """That as the text has it; "" where there is no such thing."""
+        if isinstance(self.missing, WaitGroup):
+            return f"cp_async_wait_group<{self.missing.count}>();"
+        return "" if self.missing is None else CUDA.barrier
+
+    @property
     def head(self) -> int:
         """Lines ahead of the text that its statements are counted in."""
         return self.kernel.source.count("\n") - self.kernel.source.partition("\n")[2].count("\n")
@@ -195,7 +203,7 @@ def shown(broken: Broken, desk: Desk) -> dict[str, Any]:
         "told": f"Broken on purpose: {broken.kernel.lowered.fault}.",
         "stays": GPU,
         "lines": desk.lines.add_text(broken.kernel.source, words, PANE),
-        "put": "" if broken.missing is None else PUT[broken.fault.kind],
+        "put": broken.put,
         "gaps": [*broken.gaps],
         "choice": broken.choice,
         "found": None,
@@ -211,7 +219,7 @@ def found(
     if isinstance(refused, Met) and orders is not None:
         orders = broken.in_text(orders, refused.meeting.sites)
     if broken.choice is not None:
-        said = f"With {PUT[broken.fault.kind]} ahead of line {broken.choice}: {said}"
+        said = f"With {broken.put} ahead of line {broken.choice}: {said}"
     elif ok:
         said = f"{said} {HARMLESS}"
     if ok and broken.beyond:

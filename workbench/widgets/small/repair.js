@@ -7,7 +7,8 @@ function render({ model, el }) {
   const box = h("div.wb-repair-code", { tabindex: "0" }, code);
   const found = h("div.wb-repair-found");
   const mend = h("button", { onclick: () => choose(null) }, "take it away");
-  const close = openView({ model, el }, root, head.textContent, () => {}, head, box, found, mend);
+  const body = h("div.wb-repair-body", {}, box, h("div.wb-repair-beside", {}, found, mend));
+  const close = openView({ model, el }, root, head.textContent, () => {}, head, body);
   const choose = (line) => model.send({ do: "put", line });
   const row = (text, k) =>
     h(
@@ -27,7 +28,8 @@ function render({ model, el }) {
     if (held) code.querySelector(`[data-f="${held}"]`)?.focus({ preventScroll: true });
     root.classList.toggle("wb-broken", !seen.ok);
     mend.hidden = choice === null;
-    found.replaceChildren(...findingView(seen));
+    const todo = seen.ok || !gaps.length ? null : h("p.wb-hint", {}, ...prose(gapTodo(put)));
+    found.replaceChildren(...[...findingView(seen), todo].filter(Boolean));
   };
   const events = ["change:seen", "change:choice"];
   for (const event of events) model.on(event, draw);

@@ -11,7 +11,6 @@ STYLES = (
     "theme.css",
     "lab.css",
     "program.css",
-    "broken.css",
     "pictures.css",
     "popup.css",
     "costs.css",
@@ -19,7 +18,7 @@ STYLES = (
     "words.css",
     "print.css",
 )
-BROKEN = ("theme.css", "program.css", "pictures.css", "broken.css")
+BROKEN = ("theme.css", "program.css", "pictures.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 

@@ -1,6 +1,6 @@
 // Breaking the kernel of the program on purpose: what can be wrong in it, and what was found.
 
-import { findingView } from "./broken.js";
+import { findingView, gapTodo } from "./broken.js";
 import { h, oneStop, prose } from "./dom.js";
 import { popup } from "./popup.js";
 
@@ -29,7 +29,8 @@ export function breakMenu(lab) {
     if (lab.at !== at || lab.offline || lab.broken || lab.status.error) box.close();
     if (!box.isOpen()) return;
     const lines = new Map();
-    for (const offer of offers ?? []) lines.set(offer.line, [...(lines.get(offer.line) ?? []), offer]);
+    for (const offer of offers ?? [])
+      lines.set(offer.line, [...(lines.get(offer.line) ?? []), offer]);
     // those of the line that was pressed stand first
     const order = [...lines.keys()].sort((a, b) => (b === wanted) - (a === wanted));
     body.replaceChildren(
@@ -47,7 +48,7 @@ export function breakMenu(lab) {
     return h(
       "div.wb-break",
       { "data-line": String(line) },
-      line > 0 && h("p", {}, h("span.wb-number", {}, line), " ", h("code", {}, code)),
+      line > 0 && h("p", {}, `${line} `, h("code", {}, code)),
       offers.map(({ fault, does }) =>
         h("button", { "data-f": fault, onclick: () => lab.send({ do: "break", fault }) }, does),
       ),
@@ -88,8 +89,9 @@ export function foundPane(lab) {
 
 /** What to do once it was run. */
 function next({ gaps, put, found }) {
-  if (gaps.length) return `Choose a gap between the lines of the CUDA text where \`${put}\` goes.`;
-  return found.ok ? "Mend it, and break something else." : "Which line is wrong, and why? Then mend it.";
+  if (gaps.length) return gapTodo(put);
+  if (found.ok) return "Mend it, and break something else.";
+  return "Which line is wrong, and why? Then mend it.";
 }
 
 /** Above the text of a broken kernel: that it is, and the button that mends it. */

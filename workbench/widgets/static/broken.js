@@ -6,8 +6,8 @@ import { pictureView } from "./picture.js";
 
 /**
  * Mark the lines of a text, `rows`, that are `lit`, by their numbers from 1 on, and put a radio
- * button of the group `name` in the gap ahead of each of `gaps`, which take `put`; the chosen one
- * stands in its gap. Returns all rows, with the choice of no gap first; `choose` gets a line or null.
+ * button of the group `name` in the gap ahead of each of `gaps`, which take `put`; it stands in the
+ * chosen one. Returns all rows, with the choice of no gap first; `choose` gets a line or null.
  */
 export function brokenRows(rows, { lit, gaps, put, choice }, name, choose) {
   rows.forEach((row, k) => row.classList.toggle("wb-faulty", lit.includes(k + 1)));
@@ -39,6 +39,11 @@ function gapAhead(name, line, choice, label, choose) {
 function putRow(before, put) {
   const indent = /^ */.exec(before.querySelector(".wb-text").textContent)[0];
   return h("div.wb-line.wb-put", {}, h("code.wb-text", {}, `${indent}${put}`));
+}
+
+/** What to do where something goes into a gap. */
+export function gapTodo(put) {
+  return `Choose the gap between two lines in which \`${put}\` is missing.`;
 }
 
 /** What a run came to: in words, and of a race both orders. */

@@ -65,7 +65,8 @@ export function programPane(lab, breaking, refolded) {
     const chosen = head.draw(lab.panes("program"), lab.view.program, lab.setup.labels, body);
     const now_ = lab.broken;
     const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
-    const pane_ = now_ && chosen === BROKEN ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
+    const shows = now_ && chosen === BROKEN;
+    const pane_ = shows ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
