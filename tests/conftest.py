@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,7 +25,9 @@ import hypothesis  # the first of them: pytest compiles it in its own way
 
 from tests.support import tools
 from tests.support.cases import CASES
-from tests.support.together import Together
+
+if TYPE_CHECKING:
+    from tests.support.together import Together
 
 # One thread a process, and none that spins while it waits: the test processes share two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -88,6 +91,8 @@ def gxx() -> str:
 @pytest.fixture(scope="module")
 def as_cpp(gxx: str) -> Iterator[Together]:
     """Takes what a test expects of kernels as C++; the last of a file waits for all of them."""
+    from tests.support.together import Together  # which takes NumPy and half of the workbench
+
     together = Together()
     yield together
     faults = together.faults()

@@ -18,6 +18,7 @@ A letter behind a shape is a type (`TYPES`), float32 where there is none; ``@`` 
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from textwrap import indent
 
@@ -81,8 +82,9 @@ FAMILIES = {
 }
 
 
+@cache
 def program(family: str, name: str) -> PrimFunc:
-    """That program, read anew."""
+    """That program, read once: programs never change, and much is known of one that was asked."""
     result = parse(FAMILIES[family][name])
     assert isinstance(result, PrimFunc)
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.access.corpus import FAMILIES, program
 from tests.support import kernel_machine
-from tests.support.cpp import compile_cpp, run_cpp
+from tests.support.cpp import compile_cpp
 from tests.support.cross_thread import (
     FIRST,
     LAYER_NORM,
@@ -22,6 +23,7 @@ from tests.support.cross_thread import (
     rows,
     shared_out,
 )
+from tests.support.together import Together
 from tests.support.walk import arrays
 from workbench import arith, emulate, insight, lesson, target
 from workbench.access import random_data
@@ -41,6 +43,13 @@ from workbench.widgets.page import costs
 FAMILY = "shared sums"
 
 
+@cache
+def of_family(name: str) -> PrimFunc:
+    """That program, read once."""
+    return program(FAMILY, name)
+
+
+@cache
 def built(func: PrimFunc) -> wb.runtime.Built:
     """The kernels of `func`; they may be wasteful."""
     with warnings.catch_warnings():
@@ -50,6 +59,12 @@ def built(func: PrimFunc) -> wb.runtime.Built:
 
 def given(func: PrimFunc) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """What the parameters hold at first, and what they hold in the end."""
+    before, after = _meant(func)
+    return [array.copy() for array in before], after
+
+
+@cache
+def _meant(func: PrimFunc) -> tuple[list[np.ndarray], list[np.ndarray]]:
     before = arrays(func, random_data(func, 3))
     after = [array.copy() for array in before]
     emulate.evaluate(func, after)
@@ -70,7 +85,7 @@ def decided_by_data(func: PrimFunc) -> bool:
 
 @pytest.mark.parametrize("name", FAMILIES[FAMILY])
 def test_the_emulator_runs_it(name: str) -> None:
-    func = program(FAMILY, name)
+    func = of_family(name)
     got, meant = given(func)
     built(func).emulate(*got)
     for a, b in zip(got, meant, strict=True):
@@ -79,7 +94,7 @@ def test_the_emulator_runs_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES[FAMILY])
 def test_one_thread_after_the_other_comes_to_the_same(name: str) -> None:
-    func = program(FAMILY, name)
+    func = of_family(name)
     got, meant = given(func)
     (kernel,) = built(func).kernels
     plain = kernel_machine.run(kernel, [array.reshape(-1) for array in got])
@@ -101,7 +116,7 @@ def test_one_thread_after_the_other_comes_to_the_same(name: str) -> None:
 @pytest.mark.parametrize("language", ["cuda", "metal"])
 @pytest.mark.usefixtures("gxx")
 def test_the_text_runs_as_cpp(language: str) -> None:
-    funcs = [program(FAMILY, name) for name in FAMILIES[FAMILY]]
+    funcs = [of_family(name) for name in FAMILIES[FAMILY]]
     runs = [given(func) for func in funcs]
     gpu = target.get(language)
     jobs = [(k, got) for k, (got, _) in enumerate(runs)]
@@ -113,7 +128,7 @@ def test_the_text_runs_as_cpp(language: str) -> None:
 
 @pytest.mark.parametrize("name", ["several warps", "no number of whole warps"])
 def test_a_missing_barrier_is_a_race(name: str) -> None:
-    func = program(FAMILY, name)
+    func = of_family(name)
     (kernel,) = built(func).kernels
     bare = rewrite(kernel, lambda n: None if isinstance(n, Barrier) else n)
     got, _ = given(func)
@@ -137,36 +152,33 @@ def test_barriers_and_shared_memory_are_no_more_than_needed(
 @pytest.mark.parametrize("text", [SOFTMAX, LAYER_NORM], ids=["softmax", "layer norm"])
 @pytest.mark.parametrize("scope", ["shared", "local"])
 @pytest.mark.parametrize(("size", "threads"), [(64, 32), (37, 32), (1000, 128), (1000, 100)])
-@pytest.mark.usefixtures("gxx")
-def test_operators_are_one_kernel(text: str, scope: str, size: int, threads: int) -> None:
+def test_operators_are_one_kernel(
+    text: str, scope: str, size: int, threads: int, as_cpp: Together
+) -> None:
     """Each thread has the sums that all of its block share."""
     func = in_one_kernel(text, size, threads, scope)
     one = built(func)
     assert len(one.kernels) == 1
     rng = np.random.default_rng(0)
     before = [rng.random(buffer.shape).astype("float32") for buffer in func.params]
-    meant, emulated, ran = ([array.copy() for array in before] for _ in range(3))
+    meant, emulated = ([array.copy() for array in before] for _ in range(2))
     emulate.evaluate(func, meant)
     one.emulate(*emulated)
-    run_cpp(lower(func, target.get("cuda")), ran)
     np.testing.assert_allclose(emulated[-1], meant[-1], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(ran[-1], emulated[-1], rtol=1e-5, atol=1e-6)
+    as_cpp.expect(one.lowered, before, emulated, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float64"])
 @pytest.mark.parametrize("op", ["+", "max"])
-@pytest.mark.usefixtures("gxx")
-def test_other_types_run_as_cpp(dtype: str, op: str) -> None:
+def test_other_types_run_as_cpp(dtype: str, op: str, as_cpp: Together) -> None:
     sch = rows(200, op, -5, dtype)
     shared_out(sch, threads=64)
     values = np.random.default_rng(1).integers(-4, 4, (4, 200)).astype(dtype)
     start = np.array(-5, dtype)
     expected = values.max(1) if op == "max" else values.sum(1, dtype=dtype) + start
     for language in ("cuda", "metal") if dtype != "float64" else ("cuda",):
-        found = np.zeros(4, dtype)
         lowered = lower(sch.func, target.get(language))
-        compile_cpp([lowered], language).run([(0, [values, found])])
-        np.testing.assert_array_equal(found, expected)
+        as_cpp.expect(lowered, [values, np.zeros(4, dtype)], [values, expected], language)
 
 
 def test_metal_exchanges_64_bits_through_memory() -> None:
@@ -206,16 +218,19 @@ def test_who_does_what_tells_of_parts() -> None:
 @pytest.mark.parametrize(
     ("keeps", "parts"), [(FIRST, "in order"), (LEAST, "in order"), (LEAST, "strided")]
 )
-@pytest.mark.usefixtures("gxx")
-def test_argmax_is_one_kernel(size: int, threads: int, keeps: str, parts: str) -> None:
+def test_argmax_is_one_kernel(
+    size: int, threads: int, keeps: str, parts: str, as_cpp: Together
+) -> None:
     """The first of equal ones stays, of which there are many."""
     one = built(argmax(size, threads, keeps, strided=parts == "strided"))
     assert len(one.kernels) == 1
     rng = np.random.default_rng(0)
     for largest in (0, 3):
         values = rng.integers(-3, largest + 1, (3, size)).astype("float32")
-        for run in (one.emulate, lambda *arrays: run_cpp(one.lowered, arrays)):
-            values_there, places = np.zeros(3, "float32"), np.zeros(3, "int32")
-            run(values, values_there, places)
-            np.testing.assert_array_equal(places, values.argmax(1))
-            np.testing.assert_array_equal(values_there, values.max(1))
+        given = values, np.zeros(3, "float32"), np.zeros(3, "int32")
+        wanted = values, values.max(1), values.argmax(1)
+        emulated = [array.copy() for array in given]
+        one.emulate(*emulated)
+        for found, expected in zip(emulated, wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
+        as_cpp.expect(one.lowered, given, wanted)

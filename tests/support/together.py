@@ -59,12 +59,17 @@ class Together:
 
 def _fault(group: Sequence[Expected]) -> str:
     """What one of them does that is not expected of it, compiled as one text; "" if none does."""
-    jobs = [(k, [array.copy() for array in one.given]) for k, one in enumerate(group)]
+    programs = list({id(one.lowered): one.lowered for one in group}.values())
+    number = {id(lowered): k for k, lowered in enumerate(programs)}
+    jobs = [(number[id(one.lowered)], [array.copy() for array in one.given]) for one in group]
     try:
-        compile_cpp([one.lowered for one in group], group[0].language).run(jobs)
+        compile_cpp(programs, group[0].language).run(jobs)
         for one, (_, made) in zip(group, jobs, strict=True):
             for array, wanted in zip(made, one.wanted, strict=True):
-                np.testing.assert_allclose(array, wanted, one.rtol, one.atol)
+                if one.rtol or one.atol:
+                    np.testing.assert_allclose(array, wanted, one.rtol, one.atol)
+                else:
+                    np.testing.assert_array_equal(array, wanted)
     except AssertionError as error:
         return str(error)
     return ""

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from workbench.access import (
     shuffled,
 )
 from workbench.access.pipelines import ASYNC
+from workbench.access.terms import Cell, Term
 from workbench.diag import Refusal
 from workbench.history.handles import Handle
 from workbench.ir import Block, For, PrimFunc, walk
@@ -65,7 +67,11 @@ class Walk:
         self.terms = Terms()
         self.data = random_data(self.program, self.seed)
         self.numbers = deciding(self.program)
-        self.meant = meaning(self.program, self.data, self.terms, numbers=self.numbers)
+
+    @cached_property
+    def meant(self) -> list[dict[Cell, Term]]:
+        """What the program means, asked for once a step is taken: most draws are refused."""
+        return meaning(self.program, self.data, self.terms, numbers=self.numbers)
 
     def first(self) -> PrimFunc:
         """The program on which the walk starts."""

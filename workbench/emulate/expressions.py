@@ -162,7 +162,7 @@ def narrow(mask: Mask, condition: Mask) -> Mask:
 
 def is_empty(mask: Mask) -> bool:
     """Whether `mask` leaves no lane."""
-    return mask is not None and not np.any(mask)
+    return mask is not None and not mask.any()
 
 
 def along(axis: int, rank: int, values: Any) -> Any:

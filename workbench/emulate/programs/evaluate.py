@@ -180,7 +180,7 @@ class Cells:
 
     def check_order(self, index: Any, step: Any, mask: Any) -> None:
         """Raise OutOfOrder where a cell was already written at a later step than `step`."""
-        if np.any(narrow(mask, self.touched[index] > step)):
+        if narrow(mask, self.touched[index] > step).any():
             raise OutOfOrder
 
     def write(self, where: Any, values: Any, step: Any) -> None:
@@ -296,9 +296,9 @@ class Evaluation(Expressions):
 
     def _if(self, stmt: IfThenElse, env: dict[Var, Any], mask: Mask, depth: int) -> None:
         condition = self.value(stmt.condition, env, mask)
-        yes, no = narrow(mask, condition), narrow(mask, np.logical_not(condition))
-        self._run_where(stmt.then_case, env, yes, depth)
+        self._run_where(stmt.then_case, env, narrow(mask, condition), depth)
         if stmt.else_case is not None:
+            no = narrow(mask, np.logical_not(condition))
             self._run_where(stmt.else_case, env, no, depth)
 
     def _run_where(self, stmt: Stmt, env: dict[Var, Any], mask: Mask, depth: int) -> None:
@@ -349,7 +349,7 @@ class Evaluation(Expressions):
         return cells.data[index]
 
     def _check_written(self, cells: Cells, index: Any, mask: Mask, site: Site) -> None:
-        if np.any(narrow(mask, cells.changed[index] >= self.step)):
+        if narrow(mask, cells.changed[index] >= self.step).any():
             if self.log is not None:
                 raise OutOfOrder
             raise Refusal(
@@ -364,8 +364,8 @@ class Evaluation(Expressions):
         flat: Any = np.int64(0)
         for dim, (expr, size) in enumerate(zip(site.indices, site.buffer.shape, strict=True)):
             index = self.value(expr, env, mask)
-            outside = np.logical_or(np.less(index, 0), np.greater_equal(index, size))
-            if outside.any():
+            if not _all_within(index, size):
+                outside = np.logical_or(np.less(index, 0), np.greater_equal(index, size))
                 if np.any(narrow(mask, outside)):
                     raise self._out_of_bounds(site, dim, env)
                 index = np.where(outside, 0, index)
@@ -420,8 +420,13 @@ class Evaluation(Expressions):
 
     def _list_active(self, values: Any, mask: Mask) -> Any:
         """One element for each lane of `mask`, in serial order."""
-        flat = np.broadcast_to(values, self.shape).reshape(-1)
-        return flat if mask is None else flat[np.broadcast_to(mask, self.shape).reshape(-1)]
+        flat = self._of_each_lane(values)
+        return flat if mask is None else flat[self._of_each_lane(mask)]
+
+    def _of_each_lane(self, values: Any) -> Any:
+        if np.shape(values) != self.shape:  # most are, and to ask for it takes ten times as long
+            values = np.broadcast_to(values, self.shape)
+        return np.reshape(values, -1)
 
     def _updates_own_cell(self, store: BufferStore) -> bool | None:
         """None where `store` does not read its buffer; else whether it reads only its own cell."""
@@ -462,6 +467,13 @@ class Evaluation(Expressions):
             self.shape, self.step = (len(chosen),), steps[lanes[chosen]]
             cells.data[where[chosen]] = self.value(store.value, here, None)
         self.shape, self.step = outer_shape, outer_step
+
+
+def _all_within(index: Any, size: int) -> bool:
+    """Whether the index of each lane, also of those that do not run, is one of `size`."""
+    if index.ndim == 0:
+        return bool(0 <= index < size)
+    return not index.size or bool(index.min() >= 0 and index.max() < size)
 
 
 def _count_nesting(stmt: Stmt) -> int:
