@@ -96,7 +96,8 @@ def test_a_wrong_name_is_told_with_the_near_one():
         "Can't find a target called 'nvidia/h20'.\n"
         "found: the targets are c, cuda, metal, opencl, apple/m2-gpu, nvidia/a100, nvidia/b200, "
         "nvidia/h100, nvidia/h200, nvidia/l4, nvidia/rtx-2080-ti, nvidia/rtx-3090, "
-        "nvidia/rtx-3090-ti, nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, nvidia/tesla-v100\n"
+        "nvidia/rtx-3090-ti, nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, "
+        "nvidia/tesla-v100\n"
         "do:    did you mean 'nvidia/h200'?"
     )
 

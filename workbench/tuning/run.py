@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
 from workbench.target import Target
+from workbench.tuning.builders import Builders, useful
 from workbench.tuning.measure import ByModel, Local, Measurer
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
@@ -89,10 +91,12 @@ def tune(
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
     measurer = measurer or _measurer(func, gpu)
-    search = Search(func, space or ready(gpu), gpu, _model(measurer, gpu), strategy, seed)
+    model = _model(measurer, gpu)
+    builders = Builders(func, space, gpu, model, useful(trials))
+    search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
     header = _header(search, space, measurer, per_batch)
     told = progress or _Line()
-    with closing(Record(record, header)) as kept:
+    with closing(builders), closing(Record(record, header)) as kept:
         _run(search, kept, measurer, trials, told)
         best = _best(kept)
     if isinstance(told, _Line):
@@ -124,16 +128,28 @@ def _run(
         made = _batch(search, record, number, trials - len(done), done)
         if not made:
             return
-        for trial, candidate in made:
-            if trial.number in lines.outcomes:
-                continue
-            candidate = candidate or search.candidate(trial.decisions)
+        todo = [(trial, one) for trial, one in made if trial.number not in lines.outcomes]
+        for trial, candidate in _built_ahead(search, todo):
             ended = Ended(trial, _submitted(measurer, trial, candidate))
             record.append([ended])
-            told(
-                Progress(len(lines.outcomes), max(trials, len(lines.trials)), ended, _best(record))
-            )
+            count, of = len(lines.outcomes), max(trials, len(lines.trials))
+            told(Progress(count, of, ended, _best(record)))
         number += 1
+
+
+def _built_ahead(
+    search: Search, todo: Sequence[tuple[Trial, Candidate | None]]
+) -> Iterator[tuple[Trial, Candidate]]:
+    """Trials with their candidates, of which the next is built while one is measured."""
+    with ThreadPoolExecutor(1, "builds ahead") as pool:
+        ahead: Future[Candidate] | None = None
+        for k, (trial, made) in enumerate(todo):
+            if made is None:
+                made = ahead.result() if ahead else search.candidate(trial.decisions)
+            ahead = None
+            if k + 1 < len(todo) and todo[k + 1][1] is None:
+                ahead = pool.submit(search.candidate, todo[k + 1][0].decisions)
+            yield trial, made
 
 
 def _batch(

@@ -12,18 +12,18 @@ seed and its number, so that a search that was killed proposes what it had propo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, inf
 from random import Random
 from statistics import median
 from typing import Literal, TypeAlias, get_args
 
-from workbench.insight import modelled
 from workbench.ir import PrimFunc
-from workbench.ir.equal import structural_hash
 from workbench.target import Target
+from workbench.tuning.builders import Builders
 from workbench.tuning.decision_model import DecisionModel, fit
+from workbench.tuning.score import Scored, are_those, scored
 from workbench.tuning.space import Candidate, Decisions, Space, candidate
 from workbench.tuning.trial import Ended, Refusal, Trial
 from workbench.verbs.choices import Domain
@@ -47,17 +47,6 @@ FIRST_TRIES = 64  # until a candidate builds, of which the choices are known
 MOST_TRIES = 200  # refused for each trial, before the same
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A candidate that builds: its program's hash, and its modelled seconds, if there are."""
-
-    decisions: Decisions
-    program: str
-    modelled: float | None
-    made: Candidate | None = None
-    parents: tuple[int, ...] = ()
-
-
 class Search:
     """Proposes trials of a `space` for `program` on a `target`, with the times of a `model`."""
 
@@ -69,6 +58,7 @@ class Search:
         model: Target,
         strategy: Strategy,
         seed: int,
+        builders: Builders | None = None,
     ) -> None:
         self.program = program
         self.space = space
@@ -76,6 +66,7 @@ class Search:
         self.model = model
         self.strategy = strategy
         self.seed = seed
+        self.builders = builders
         self.lowered = 0  # candidates, so far
         self._known: dict[Decisions, Scored | Refusal] = {}  # spares time and decides nothing
 
@@ -93,16 +84,16 @@ class Search:
 
     def batch(
         self, number: int, size: int, done: Sequence[Ended], refused: Sequence[Refusal]
-    ) -> tuple[list[tuple[Trial, Candidate]], list[Refusal]]:
+    ) -> tuple[list[tuple[Trial, Candidate | None]], list[Refusal]]:
         """The trials of batch `number`, up to `size`, and what was refused on the way.
 
         `done` are the trials of the batches before, `refused` what was refused for these. Fewer
-        trials where the space has no more.
+        trials where the space has no more. A candidate is there where it was built here.
         """
         generation = _Batch(self, number, size, done, refused)
         chosen = generation.drawn() if self.strategy == "random" else generation.evolved()
         first = max((ended.trial.number for ended in done), default=-1) + 1
-        made = []
+        made: list[tuple[Trial, Candidate | None]] = []
         for k, one in enumerate(chosen):
             trial = Trial(
                 first + k,
@@ -114,7 +105,7 @@ class Search:
                 generation.predicted(one),
                 one.modelled,
             )
-            made.append((trial, one.made or self.candidate(one.decisions)))
+            made.append((trial, one.made))
         self._forget()
         return made, generation.refusals
 
@@ -130,22 +121,23 @@ class Search:
         known = self._known.get(decisions)
         if known is None:
             made = self._candidate(decisions, rng)
-            known = self._known[made.decisions] = self._scored(number, made)
+            known = scored(number, made, self.model)
+            self.lowered += isinstance(known, Scored)
+            same = are_those(made.decisions, decisions)
+            self._known[decisions if same else made.decisions] = known
         return replace(known, batch=number) if isinstance(known, Refusal) else known
 
-    def _scored(self, number: int, made: Candidate) -> Scored | Refusal:
-        if made.kernel is None:
-            return Refusal(number, made.decisions, made.reason)
-        self.lowered += 1
-        us = None if self.target.is_cpu else modelled(made.kernel.kernels, self.model).us
-        seconds = None if us is None else us * 1e-6
-        return Scored(made.decisions, structural_hash(made.schedule.func), seconds, made)
+    def prepare(self, many: Sequence[Decisions]) -> None:
+        """Have built what is about to be asked for, side by side."""
+        new = [d for d in dict.fromkeys(many) if d not in self._known]
+        found = self.builders.build(new) if self.builders else {}
+        self.lowered += sum(isinstance(one, Scored) for one in found.values())
+        self._known |= found
 
     def _forget(self) -> None:
         """Keep of what was built only what it came to: a history and its kernels are large."""
         for decisions, known in self._known.items():
-            if isinstance(known, Scored):
-                self._known[decisions] = replace(known, made=None)
+            self._known[decisions] = known.light
 
 
 class _Batch:
@@ -220,9 +212,13 @@ class _Batch:
         while idle < MOST_IDLE and tries < MOST_TRIES * self.size:
             before = tries
             asked = max(count - len(self.pool), LEAST_PROPOSED // PROPOSED_PER_BUILT)
-            for decisions, parents in propose(asked * PROPOSED_PER_BUILT):
+            proposals = propose(asked * PROPOSED_PER_BUILT)
+            for k, (decisions, parents) in enumerate(proposals):
                 if len(self.pool) >= count:
                     return
+                if k % asked == 0:
+                    ahead = (one for one, _ in proposals[k : k + asked])
+                    self.search.prepare([one for one in ahead if one not in self.tried])
                 if decisions not in self.tried:
                     self._build(decisions, parents)
                     tries += 1
