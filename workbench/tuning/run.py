@@ -92,13 +92,15 @@ def tune(
     gpu = targets.get(target) if target is not None else device().target
     measurer = measurer or _measurer(func, gpu)
     model = _model(measurer, gpu)
+    told = progress or _Line()
     builders = Builders(func, space, gpu, model, useful(trials))
     search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
-    header = _header(search, space, measurer, per_batch)
-    told = progress or _Line()
-    with closing(builders), closing(Record(record, header)) as kept:
+    with (
+        closing(builders),
+        closing(Record(record, _header(search, space, measurer, per_batch))) as kept,
+    ):
         _run(search, kept, measurer, trials, told)
-        best = _best(kept)
+        best = _winner(search, kept)
     if isinstance(told, _Line):
         told.end()
     if best is None:
@@ -108,7 +110,7 @@ def tune(
             detail=f"most often: {why}",
             hint="widen the space, or try one candidate by hand to see where it fails",
         )
-    return search.candidate(best.trial.decisions).schedule
+    return best
 
 
 def _run(
@@ -133,7 +135,7 @@ def _run(
             ended = Ended(trial, _submitted(measurer, trial, candidate))
             record.append([ended])
             count, of = len(lines.outcomes), max(trials, len(lines.trials))
-            told(Progress(count, of, ended, _best(record)))
+            told(Progress(count, of, ended, next(iter(_correct(record)), None)))
         number += 1
 
 
@@ -176,17 +178,31 @@ def _batch(
 
 def _submitted(measurer: Measurer, trial: Trial, candidate: Candidate) -> Outcome:
     """How the trial ends: refused where the space makes another program of its decisions now."""
-    same = candidate.decisions == trial.decisions
-    if not same or structural_hash(candidate.schedule.func) != trial.program:
+    if not _is_of(candidate, trial):
         why = candidate.reason or "the space makes another program of these decisions now"
         return Outcome("constraints", "recorded", (), why)
     return measurer.submit(candidate)
 
 
-def _best(record: Record) -> Ended | None:
-    """The fastest correct trial, the first of those that are as fast."""
+def _is_of(candidate: Candidate, trial: Trial) -> bool:
+    """Whether the candidate is the one that the trial tells of."""
+    same = candidate.decisions == trial.decisions
+    return same and structural_hash(candidate.schedule.func) == trial.program
+
+
+def _correct(record: Record) -> list[Ended]:
+    """The correct trials, the fastest first, of those that are as fast the first."""
     correct = [ended for ended in record.lines.ended if ended.outcome.status == "correct"]
-    return min(correct, key=lambda ended: ended.seconds, default=None)
+    return sorted(correct, key=lambda ended: ended.seconds)
+
+
+def _winner(search: Search, record: Record) -> Schedule | None:
+    """The schedule of the fastest: of those that the space makes, whatever a record claims."""
+    for ended in _correct(record):
+        candidate = search.candidate(ended.trial.decisions)
+        if candidate.kernel is not None and _is_of(candidate, ended.trial):
+            return candidate.schedule
+    return None
 
 
 def _measurer(func: PrimFunc, target: Target) -> Measurer:

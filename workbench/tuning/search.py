@@ -268,8 +268,8 @@ class _Batch:
     def _mutated(self, decisions: Decisions) -> Decisions:
         """One or two of the decisions changed a little."""
         made = list(decisions)
-        domains = self.search.domains
-        for _ in range(1 + (self.rng.random() < TWICE)):
+        domains = self.search.domains if made else ()
+        for _ in range(1 + (self.rng.random() < TWICE) if domains else 0):
             k = self.rng.randrange(min(len(made), len(domains)))
             if not domains[k].wrong(made[k]):
                 made[k] = domains[k].neighbour(made[k], self.rng)  # type: ignore[arg-type]
