@@ -39,6 +39,9 @@ class Watched(Local):
 def measure(record: Path, seed: int, trials: int = TRIALS) -> dict[str, object]:
     """One search that writes `record`, and its winner beside cuBLAS in the same run."""
     func = matmul(SIZE)
+    arrays = [np.random.default_rng(k).random((SIZE, SIZE), dtype="float32") for k in range(3)]
+    theirs = vendor.matmul(*arrays[:2]).time()
+    print(f"cuBLAS {theirs.median * 1e6:.2f} µs", flush=True)
     start = perf_counter()
     measurer = Watched(func, device(), "GPU")
     reference = perf_counter() - start
@@ -61,9 +64,7 @@ def measure(record: Path, seed: int, trials: int = TRIALS) -> dict[str, object]:
         progress=told,
     )
     seconds = perf_counter() - start
-    arrays = [np.random.default_rng(k).random((SIZE, SIZE), dtype="float32") for k in range(3)]
     ours = wb.build(best, device().target).time(*arrays)
-    theirs = vendor.matmul(*arrays[:2]).time()
     lines = tuning.read(record)
     return {
         "device": device().which,

@@ -173,6 +173,25 @@ def test_a_hostile_record_gives_our_own_errors_alone(whole, tmp_path):
     assert 0 < read < 120
 
 
+def test_what_a_record_claims_is_held_against_the_space(whole, tmp_path):
+    path = tmp_path / "record.jsonl"
+    header = whole[0].splitlines(keepends=True)[0]
+    odd = [[], [[4, 2], 5, 7], [3, [1]], [[8, 1, 128, 1], 1]]  # the last is of another program
+    claims = [
+        {"trial": k, "batch": 0, "of": 4, "parents": [99], "decisions": decisions, "program": "x"}
+        for k, decisions in enumerate(odd)
+    ]
+    rows = [{**claim, "predicted": None, "modelled": 1e-9} for claim in claims]
+    end = {"trial": 0, "status": "correct", "how": "measured", "times": [1e-12], "reason": ""}
+    path.write_bytes(header + "".join(f"{json.dumps(row)}\n" for row in [*rows, end]).encode())
+    best = search(path, measurer := Planted(), trials=6)
+    assert best.get("i_2").extent.value >= 4  # the fastest of those that the space makes
+    lines = tuning.read(path)
+    why = "the space makes another program of these decisions now"
+    assert [lines.outcomes[k].reason for k in (2, 3)] == ["fewer than 4 threads", why]
+    assert len(measurer.seen) == 2 and len(lines.outcomes) == 6
+
+
 def test_what_is_no_record_is_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("my notes")

@@ -62,7 +62,8 @@ def tile_loops(sch: Schedule, block: BlockHandle) -> tuple[list[LoopHandle], lis
 def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> None:
     """Tile `block`, a sum, in all levels.
 
-    Choices are its factors, how wide threads fetch what it reads, and how much is unrolled.
+    Choices are its factors, how wide threads fetch what it reads and store what it makes, whether
+    what a thread reads of shared memory is copied to registers first, and how much is unrolled.
     """
     spatial, summed = tile_loops(sch, block)
     tiles = Tiles(
@@ -73,12 +74,15 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
     assert isinstance(body, Block)
     reads = [region for region in body.reads if region.buffer not in _written(body)]
     widths = [_width(sch, region) for region in reads]
+    stored = _width(sch, body.writes[0])
+    near = sch.sample_categorical([0, 1], probs=[0.5, 0.5])
     unrolled = sch.sample_categorical(UNROLLED, probs=[1 / len(UNROLLED)] * len(UNROLLED))
     _check(body, reads, tiles, target)
     threads = tiles.level(2)
 
     local = sch.cache_write(block, 0, "local")
     copies = [sch.cache_read(block, body.reads.index(region), "shared") for region in reads]
+    own = [sch.cache_read(block, body.reads.index(region), "local") for region in reads * near]
     S = [sch.split(i, factors=tile) for i, tile in zip(spatial, tiles.spatial, strict=True)]
     R = [sch.split(k, factors=tile) for k, tile in zip(summed, tiles.summed, strict=True)]
     levels = _levels(S, R)
@@ -88,6 +92,12 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
         fused = sch.fuse(*level) if len(level) > 1 else level[0]
         sch.bind(fused, axis)
     sch.reverse_compute_at(local, fused)
+    _vectorize(sch, local, fused, stored)
+    for copy in own:
+        sch.compute_at(copy, levels[4][-1])
+        _vectorize(
+            sch, copy, levels[4][-1], VECTOR_BYTES // dtypes.itemsize(body.writes[0].buffer.dtype)
+        )
     outer = levels[3][-1]
     for copy, width in zip(copies, widths, strict=True):
         sch.compute_at(copy, outer)
@@ -159,6 +169,16 @@ def _fetch(sch: Schedule, copy: BlockHandle, outer: LoopHandle, threads: int, wi
     sch.bind(lane, "threadIdx.x")
     if width > 1:
         sch.vectorize(vector)
+
+
+def _vectorize(sch: Schedule, copy: BlockHandle, outer: LoopHandle, width: int) -> None:
+    """Let the innermost of a copy's own loops, those inside `outer`, take `width` values at a time.
+
+    Where that divides how often it runs.
+    """
+    (*_, last) = sch.get_loops(copy)
+    if width > 1 and last != outer and _times(sch, last) % width == 0:
+        sch.vectorize(sch.split(last, factors=[None, width])[1])
 
 
 def _times(sch: Schedule, loop: LoopHandle) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
 from workbench.target import Target
+from workbench.tuning.builders import Builders, useful
 from workbench.tuning.measure import ByModel, Local, Measurer
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
@@ -89,12 +91,16 @@ def tune(
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
     measurer = measurer or _measurer(func, gpu)
-    search = Search(func, space or ready(gpu), gpu, _model(measurer, gpu), strategy, seed)
-    header = _header(search, space, measurer, per_batch)
+    model = _model(measurer, gpu)
     told = progress or _Line()
-    with closing(Record(record, header)) as kept:
+    builders = Builders(func, space, gpu, model, useful(trials))
+    search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
+    with (
+        closing(builders),
+        closing(Record(record, _header(search, space, measurer, per_batch))) as kept,
+    ):
         _run(search, kept, measurer, trials, told)
-        best = _best(kept)
+        best = _winner(search, kept)
     if isinstance(told, _Line):
         told.end()
     if best is None:
@@ -104,7 +110,7 @@ def tune(
             detail=f"most often: {why}",
             hint="widen the space, or try one candidate by hand to see where it fails",
         )
-    return search.candidate(best.trial.decisions).schedule
+    return best
 
 
 def _run(
@@ -124,16 +130,28 @@ def _run(
         made = _batch(search, record, number, trials - len(done), done)
         if not made:
             return
-        for trial, candidate in made:
-            if trial.number in lines.outcomes:
-                continue
-            candidate = candidate or search.candidate(trial.decisions)
+        todo = [(trial, one) for trial, one in made if trial.number not in lines.outcomes]
+        for trial, candidate in _built_ahead(search, todo):
             ended = Ended(trial, _submitted(measurer, trial, candidate))
             record.append([ended])
-            told(
-                Progress(len(lines.outcomes), max(trials, len(lines.trials)), ended, _best(record))
-            )
+            count, of = len(lines.outcomes), max(trials, len(lines.trials))
+            told(Progress(count, of, ended, next(iter(_correct(record)), None)))
         number += 1
+
+
+def _built_ahead(
+    search: Search, todo: Sequence[tuple[Trial, Candidate | None]]
+) -> Iterator[tuple[Trial, Candidate]]:
+    """Trials with their candidates, of which the next is built while one is measured."""
+    with ThreadPoolExecutor(1, "builds ahead") as pool:
+        ahead: Future[Candidate] | None = None
+        for k, (trial, made) in enumerate(todo):
+            if made is None:
+                made = ahead.result() if ahead else search.candidate(trial.decisions)
+            ahead = None
+            if k + 1 < len(todo) and todo[k + 1][1] is None:
+                ahead = pool.submit(search.candidate, todo[k + 1][0].decisions)
+            yield trial, made
 
 
 def _batch(
@@ -160,17 +178,31 @@ def _batch(
 
 def _submitted(measurer: Measurer, trial: Trial, candidate: Candidate) -> Outcome:
     """How the trial ends: refused where the space makes another program of its decisions now."""
-    same = candidate.decisions == trial.decisions
-    if not same or structural_hash(candidate.schedule.func) != trial.program:
+    if not _is_of(candidate, trial):
         why = candidate.reason or "the space makes another program of these decisions now"
         return Outcome("constraints", "recorded", (), why)
     return measurer.submit(candidate)
 
 
-def _best(record: Record) -> Ended | None:
-    """The fastest correct trial, the first of those that are as fast."""
+def _is_of(candidate: Candidate, trial: Trial) -> bool:
+    """Whether the candidate is the one that the trial tells of."""
+    same = candidate.decisions == trial.decisions
+    return same and structural_hash(candidate.schedule.func) == trial.program
+
+
+def _correct(record: Record) -> list[Ended]:
+    """The correct trials, the fastest first, of those that are as fast the first."""
     correct = [ended for ended in record.lines.ended if ended.outcome.status == "correct"]
-    return min(correct, key=lambda ended: ended.seconds, default=None)
+    return sorted(correct, key=lambda ended: ended.seconds)
+
+
+def _winner(search: Search, record: Record) -> Schedule | None:
+    """The schedule of the fastest: of those that the space makes, whatever a record claims."""
+    for ended in _correct(record):
+        candidate = search.candidate(ended.trial.decisions)
+        if candidate.kernel is not None and _is_of(candidate, ended.trial):
+            return candidate.schedule
+    return None
 
 
 def _measurer(func: PrimFunc, target: Target) -> Measurer:

@@ -2,8 +2,8 @@
 
 Random: candidates drawn from the space. Evolutionary, after MetaSchedule's: a population of what
 was measured and what was drawn, of which decisions are changed, in a few generations; a model of
-the decisions alone says which are worth building, the modelled time of the built kernels, corrected
-by what was measured, which are worth measuring. No program is tried twice, by its structure.
+the decisions alone says which are worth building, the modelled time of the built kernels which
+are worth measuring. No program is tried twice, by its structure.
 
 A batch depends on nothing but the record of the batches before it: its generator is keyed by the
 seed and its number, so that a search that was killed proposes what it had proposed.
@@ -12,18 +12,18 @@ seed and its number, so that a search that was killed proposes what it had propo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, inf
 from random import Random
 from statistics import median
 from typing import Literal, TypeAlias, get_args
 
-from workbench.insight import modelled
 from workbench.ir import PrimFunc
-from workbench.ir.equal import structural_hash
 from workbench.target import Target
+from workbench.tuning.builders import Builders
 from workbench.tuning.decision_model import DecisionModel, fit
+from workbench.tuning.score import Scored, are_those, scored
 from workbench.tuning.space import Candidate, Decisions, Space, candidate
 from workbench.tuning.trial import Ended, Refusal, Trial
 from workbench.verbs.choices import Domain
@@ -34,7 +34,7 @@ STRATEGIES: tuple[str, ...] = get_args(Strategy)
 Proposal: TypeAlias = tuple[Decisions, tuple[int, ...]]  # with the trials that it is made from
 
 GENERATIONS = 4
-BUILT_PER_TRIAL = 2  # of an evolutionary search, as long as that makes no more than:
+BUILT_PER_TRIAL = 3  # of an evolutionary search, as long as that makes no more than:
 MOST_LOWERED = 1500  # candidates in a search
 PROPOSED_PER_BUILT = 16  # ranked by their decisions
 LEAST_PROPOSED = 64
@@ -42,20 +42,10 @@ MOST_IDLE = 4  # rounds of proposals without a new one, before a space counts as
 MUTATED = 0.85  # MetaSchedule's share
 TWICE = 0.3  # of those mutated
 BY_CHANCE = 0.05  # of a batch, whatever is predicted: MetaSchedule's eps_greedy
-BEST = 0.2  # of those measured are parents
+BEST = 0.2  # of those measured are parents, with the best of what was built since:
+PARENTS = 16
 FIRST_TRIES = 64  # until a candidate builds, of which the choices are known
 MOST_TRIES = 200  # refused for each trial, before the same
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A candidate that builds: its program's hash, and its modelled seconds, if there are."""
-
-    decisions: Decisions
-    program: str
-    modelled: float | None
-    made: Candidate | None = None
-    parents: tuple[int, ...] = ()
 
 
 class Search:
@@ -69,6 +59,7 @@ class Search:
         model: Target,
         strategy: Strategy,
         seed: int,
+        builders: Builders | None = None,
     ) -> None:
         self.program = program
         self.space = space
@@ -76,6 +67,7 @@ class Search:
         self.model = model
         self.strategy = strategy
         self.seed = seed
+        self.builders = builders
         self.lowered = 0  # candidates, so far
         self._known: dict[Decisions, Scored | Refusal] = {}  # spares time and decides nothing
 
@@ -93,16 +85,16 @@ class Search:
 
     def batch(
         self, number: int, size: int, done: Sequence[Ended], refused: Sequence[Refusal]
-    ) -> tuple[list[tuple[Trial, Candidate]], list[Refusal]]:
+    ) -> tuple[list[tuple[Trial, Candidate | None]], list[Refusal]]:
         """The trials of batch `number`, up to `size`, and what was refused on the way.
 
         `done` are the trials of the batches before, `refused` what was refused for these. Fewer
-        trials where the space has no more.
+        trials where the space has no more. A candidate is there where it was built here.
         """
         generation = _Batch(self, number, size, done, refused)
         chosen = generation.drawn() if self.strategy == "random" else generation.evolved()
         first = max((ended.trial.number for ended in done), default=-1) + 1
-        made = []
+        made: list[tuple[Trial, Candidate | None]] = []
         for k, one in enumerate(chosen):
             trial = Trial(
                 first + k,
@@ -114,7 +106,7 @@ class Search:
                 generation.predicted(one),
                 one.modelled,
             )
-            made.append((trial, one.made or self.candidate(one.decisions)))
+            made.append((trial, one.made))
         self._forget()
         return made, generation.refusals
 
@@ -130,22 +122,23 @@ class Search:
         known = self._known.get(decisions)
         if known is None:
             made = self._candidate(decisions, rng)
-            known = self._known[made.decisions] = self._scored(number, made)
+            known = scored(number, made, self.model)
+            self.lowered += isinstance(known, Scored)
+            same = are_those(made.decisions, decisions)
+            self._known[decisions if same else made.decisions] = known
         return replace(known, batch=number) if isinstance(known, Refusal) else known
 
-    def _scored(self, number: int, made: Candidate) -> Scored | Refusal:
-        if made.kernel is None:
-            return Refusal(number, made.decisions, made.reason)
-        self.lowered += 1
-        us = None if self.target.is_cpu else modelled(made.kernel.kernels, self.model).us
-        seconds = None if us is None else us * 1e-6
-        return Scored(made.decisions, structural_hash(made.schedule.func), seconds, made)
+    def prepare(self, many: Sequence[Decisions]) -> None:
+        """Have built what is about to be asked for, side by side."""
+        new = [d for d in dict.fromkeys(many) if d not in self._known]
+        found = self.builders.build(new) if self.builders else {}
+        self.lowered += sum(isinstance(one, Scored) for one in found.values())
+        self._known |= found
 
     def _forget(self) -> None:
         """Keep of what was built only what it came to: a history and its kernels are large."""
         for decisions, known in self._known.items():
-            if isinstance(known, Scored):
-                self._known[decisions] = replace(known, made=None)
+            self._known[decisions] = known.light
 
 
 class _Batch:
@@ -169,11 +162,8 @@ class _Batch:
         self.pool: dict[Decisions, Scored] = {}
         self.refusals: list[Refusal] = []
         correct = [e for e in done if e.seconds < inf]
-        ratios = {
-            e.trial.decisions: e.seconds / e.trial.modelled for e in correct if e.trial.modelled
-        }
-        self.middle = median(ratios.values()) if ratios else 1.0
-        self.ratio = DecisionModel(search.domains, ratios)
+        ratios = [e.seconds / e.trial.modelled for e in correct if e.trial.modelled]
+        self.ratio = median(ratios) if ratios else 1.0
         self.measured = {e.trial.decisions: e.seconds for e in correct}
         self.best = sorted(correct, key=lambda e: e.seconds)[: ceil(BEST * len(correct))]
 
@@ -196,11 +186,14 @@ class _Batch:
         return [*chosen, *self.rng.sample(rest, chance)]
 
     def predicted(self, one: Scored) -> float | None:
-        """The seconds of one run: those modelled, as far off as they were of others like it."""
+        """The seconds of one run: those modelled, times what others took more than was modelled.
+
+        By how much it is off follows neither from decisions nor from those of parents (measured of
+        128 trials on an H100), so that it is one number for all.
+        """
         if one.modelled is None:
             return self._by_decisions.seconds([one.decisions])[0]
-        (ratio,) = self.ratio.seconds([one.decisions])
-        return one.modelled * (self.middle if ratio is None else ratio)
+        return one.modelled * self.ratio
 
     @property
     def _by_decisions(self) -> DecisionModel:
@@ -220,9 +213,13 @@ class _Batch:
         while idle < MOST_IDLE and tries < MOST_TRIES * self.size:
             before = tries
             asked = max(count - len(self.pool), LEAST_PROPOSED // PROPOSED_PER_BUILT)
-            for decisions, parents in propose(asked * PROPOSED_PER_BUILT):
+            proposals = propose(asked * PROPOSED_PER_BUILT)
+            for k, (decisions, parents) in enumerate(proposals):
                 if len(self.pool) >= count:
                     return
+                if k % asked == 0:
+                    ahead = (one for one, _ in proposals[k : k + asked])
+                    self.search.prepare([one for one in ahead if one not in self.tried])
                 if decisions not in self.tried:
                     self._build(decisions, parents)
                     tries += 1
@@ -254,6 +251,7 @@ class _Batch:
             seconds = self.predicted(one)
             if seconds is not None and fit(self.search.domains, one.decisions):
                 population.append((one.decisions, one.parents, seconds))
+        population = sorted(population, key=lambda one: one[2])[: max(PARENTS, len(self.best))]
         weights = [1 / seconds for *_, seconds in population]
         proposals: dict[Decisions, tuple[int, ...]] = {}
         for _ in range(count):
@@ -270,8 +268,8 @@ class _Batch:
     def _mutated(self, decisions: Decisions) -> Decisions:
         """One or two of the decisions changed a little."""
         made = list(decisions)
-        domains = self.search.domains
-        for _ in range(1 + (self.rng.random() < TWICE)):
+        domains = self.search.domains if made else ()
+        for _ in range(1 + (self.rng.random() < TWICE) if domains else 0):
             k = self.rng.randrange(min(len(made), len(domains)))
             if not domains[k].wrong(made[k]):
                 made[k] = domains[k].neighbour(made[k], self.rng)  # type: ignore[arg-type]

@@ -65,6 +65,11 @@ class Refusal:
     decisions: Decisions
     reason: str
 
+    @property
+    def light(self) -> Refusal:
+        """Itself, as of `Scored`."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:

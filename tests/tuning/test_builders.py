@@ -1,0 +1,42 @@
+"""Processes build what the search would build itself, and are not missed where they are lost."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.tuning.programs import VECTOR, space
+from workbench import target
+from workbench.tuning.builders import Builders
+from workbench.tuning.search import Search
+from workbench.tuning.trial import Refusal
+
+CUDA, H200 = target.get("cuda"), target.get("nvidia/h200")
+ASKED = [((8, 1, 128, 1), 0), ((512, 1, 1, 2), 1), ((2, 2, 64, 4), 1)]
+
+
+@pytest.mark.fuzz  # it imports the workbench in another process
+def test_they_find_what_the_search_finds():
+    builders = Builders(VECTOR, space, CUDA, H200, 1)
+    search = Search(VECTOR, space, CUDA, H200, "random", 0)
+    try:
+        found = builders.build(ASKED)
+        assert set(found) == set(ASKED)
+        for decisions in ASKED:
+            assert found[decisions] == search.build(0, decisions, Random(0)).light
+        assert isinstance(found[ASKED[1]], Refusal)
+        builders._processes[0].kill()
+        builders._processes[0].wait()
+        assert builders.build(ASKED) == {}
+    finally:
+        builders.close()
+    assert builders.build(ASKED) == {}
+
+
+def test_a_space_that_no_other_process_can_import_has_none():
+    def own(sch):
+        space(sch)
+
+    builders = Builders(VECTOR, own, CUDA, H200, 2)
+    assert builders.build(ASKED) == {}

@@ -1,0 +1,135 @@
+"""Builders: processes that build candidates and say what their kernels take by the model.
+
+They spare time and decide nothing: what they answer is what the search would work out itself, so
+that one that is lost, or a space that no other process can import, costs nothing but that time.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any, BinaryIO
+
+from workbench import script
+from workbench import target as targets
+from workbench.ir import PrimFunc
+from workbench.target import Target
+from workbench.tuning.ready import ready
+from workbench.tuning.score import Scored, are_those, scored
+from workbench.tuning.space import Decisions, Space, candidate
+from workbench.tuning.trial import Refusal
+
+LEAST_CORES = 4  # with fewer, importing the workbench anew takes what they would spare
+MOST = 16
+
+
+def useful(trials: int) -> int:
+    """How many processes help a search of so many trials on this machine; 0 for none."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return min(cores - 1, MOST) if cores >= LEAST_CORES and trials >= 32 else 0
+
+
+class Builders:
+    """`count` processes for one program and space; () where they could not know the space."""
+
+    def __init__(
+        self, program: PrimFunc, space: Space | None, target: Target, model: Target, count: int
+    ) -> None:
+        known = all(targets.CATALOGUE.get(one.name) == one for one in (target, model))
+        named = _named(space)
+        job = (script.show(program), named, target.name, model.name, [*sys.path])
+        self._processes = [_started(job) for _ in range(count if known and named else 0)]
+
+    def build(self, many: Sequence[Decisions]) -> dict[Decisions, Scored | Refusal]:
+        """What was made of decisions, of those that were built as they are."""
+        if not self._processes or not many:
+            return {}
+        shares = [many[k :: len(self._processes)] for k in range(len(self._processes))]
+        with ThreadPoolExecutor(len(shares)) as pool:
+            answers = pool.map(_asked, self._processes, shares)
+            return {asked: one for found in answers for asked, one in found}
+
+    def close(self) -> None:
+        """End them."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        self._processes = []
+
+
+def _named(space: Space | None) -> tuple[str, str] | None:
+    """The module and name by which another process finds the space; None where it can not."""
+    if space is None:
+        return "", ""
+    module, name = getattr(space, "__module__", ""), getattr(space, "__qualname__", "")
+    found = getattr(sys.modules.get(module), name, None)
+    return (module, name) if found is space and module != "__main__" else None
+
+
+def _started(job: object) -> subprocess.Popen[bytes]:
+    command = (sys.executable, "-P", "-c", "from workbench.tuning.builders import serve; serve()")
+    here = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,  # an interrupt in a notebook is none of theirs
+    )
+    _say(process.stdin, job)
+    return process
+
+
+def _asked(
+    process: subprocess.Popen[bytes], many: Sequence[Decisions]
+) -> list[tuple[Decisions, Scored | Refusal]]:
+    if not many or process.poll() is not None:
+        return []
+    _say(process.stdin, list(many))
+    try:
+        assert process.stdout is not None
+        found: list[tuple[Decisions, Scored | Refusal]] = pickle.load(process.stdout)
+    except (EOFError, OSError, pickle.UnpicklingError):
+        return []
+    return found
+
+
+def _say(pipe: BinaryIO | Any, value: object) -> None:
+    with suppress(OSError):  # it has gone
+        pipe.write(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        pipe.flush()
+
+
+def serve() -> None:
+    """Answer on standard output what is asked on standard input, until that ends."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a space prints
+    text, (module, name), target_name, model_name, path = pickle.load(source)
+    sys.path[:] = path
+    program = script.parse(text)
+    assert isinstance(program, PrimFunc)
+    target, model = targets.get(target_name), targets.get(model_name)
+    space: Space = getattr(import_module(module), name) if name else ready(target)
+    with suppress(EOFError):
+        while True:
+            made = []
+            for decisions in pickle.load(source):
+                found = scored(0, candidate(program, space, target, decisions, Random(0)), model)
+                if are_those(found.decisions, decisions):  # none was drawn, by another generator
+                    made.append((decisions, found.light))
+            _say(sink, made)

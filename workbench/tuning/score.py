@@ -1,0 +1,44 @@
+"""What a candidate comes to before it is measured: its program's hash and its modelled time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from workbench.insight import modelled
+from workbench.ir.equal import structural_hash
+from workbench.target import Target
+from workbench.tuning.space import Candidate, Decisions
+from workbench.tuning.trial import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate that builds: its program's hash, and its modelled seconds, if there are.
+
+    `made` may be left out: a history and its kernels are large. `parents` are trials.
+    """
+
+    decisions: Decisions
+    program: str
+    modelled: float | None
+    made: Candidate | None = None
+    parents: tuple[int, ...] = ()
+
+    @property
+    def light(self) -> Scored:
+        """The same without what was made."""
+        return replace(self, made=None)
+
+
+def scored(batch: int, made: Candidate, model: Target) -> Scored | Refusal:
+    """What `made` comes to; a refusal, for batch number `batch`, where it did not build."""
+    if made.kernel is None:
+        return Refusal(batch, made.decisions, made.reason)
+    us = None if made.kernel.target.is_cpu else modelled(made.kernel.kernels, model).us
+    seconds = None if us is None else us * 1e-6
+    return Scored(made.decisions, structural_hash(made.schedule.func), seconds, made)
+
+
+def are_those(met: Decisions, given: Decisions) -> bool:
+    """Whether a candidate met `given` decisions alone, all of them or the first: drew none."""
+    return met == given[: len(met)]
