@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 
 import workbench as wb
 import workbench.lesson
-from tests.support.lessons import without_quizzes
+from tests.support.lessons import without_tables
 from tests.support.seeds import run_cell
 from workbench.lesson.questions import LESSONS as BY_LESSON
 from workbench.lesson.quizzes import QUIZZES
@@ -314,7 +314,7 @@ def test_nothing_above_a_question_gives_its_answer(path: Path):
 def run_cells(path: Path, last: str = "") -> dict[str, object]:
     """The names that a lesson's cells make, to the `last`; whole runs and files left out."""
     scope: dict[str, object] = {"__name__": "lesson"}
-    with without_quizzes():
+    with without_tables():
         for cell in nbformat.read(path, as_version=4).cells:
             if cell.cell_type == "code" and not cell.id.startswith(("run-", "keep")):
                 run_cell(cell.source, f"<{path.name} {cell.id}>", scope)
