@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 import workbench as wb
 from tests.browser.axe import accessible
-from tests.browser.jupyter import CHROMIUM_ARGS
 from tests.support.every import EVERY, some
 from tests.widgets.open_questions import answers_of, decided, plain, small
 from tests.widgets.programs import WINDOW, parse, window_steps
@@ -32,11 +31,10 @@ READ = """() => {
 
 
 @pytest.fixture(scope="module")
-def page(chromium: str) -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
-        yield browser.new_page(viewport={"width": 1200, "height": 900})
-        browser.close()
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    yield opened
+    opened.close()
 
 
 def read_all(page: Page, steps: set[int]) -> str:
