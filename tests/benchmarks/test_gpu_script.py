@@ -37,7 +37,7 @@ from benchmarks.sanitize import host_program
 from benchmarks.tile_convolutions import large as large_tiles
 from benchmarks.tile_convolutions import small
 from tests.support.every import EVERY
-from tests.support.lessons import without_quizzes
+from tests.support.lessons import without_tables
 from tests.support.seeds import run_cell
 from workbench.emulate import evaluate
 from workbench.history.history import HistoryNode
@@ -301,7 +301,7 @@ def schedules_of(lesson: str, monkeypatch: pytest.MonkeyPatch) -> list[wb.Schedu
     cells = [c for c in cells if c["cell_type"] == "code" and not c["id"].startswith("run-")]
     code = ["".join(c["source"]) for c in cells]
     scope: dict[str, object] = {"__name__": "lesson"}
-    with warnings.catch_warnings(), without_quizzes():
+    with warnings.catch_warnings(), without_tables():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         for number, text in enumerate(code):
             text = re.sub(r"^( *)%.*$", r"\1pass", text, flags=re.M)

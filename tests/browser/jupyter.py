@@ -93,9 +93,15 @@ def jupyterlab(
             server.wait()
 
 
+# As `python -m jupyterlab`, without what tests/conftest.py leaves out of its own process.
+START = (
+    "import sys; sys.modules['rfc3987_syntax'] = None; from jupyterlab.labapp import main; main()"
+)
+
+
 def _command(port: int, token: str, root: Path, app: Path) -> list[str]:
     return [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *(sys.executable, "-c", START, "--no-browser", "--allow-root"),
         "--ServerApp.ip=127.0.0.1",
         f"--ServerApp.port={port}",
         "--ServerApp.port_retries=0",

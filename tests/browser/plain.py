@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Error, Locator, Page, Route, ViewportSi
 import workbench as wb
 import workbench.lesson
 from tests.browser.jupyter import ROOT
-from tests.support.lessons import without_quizzes
+from tests.support.lessons import without_tables
 from tests.support.seeds import run_cell
 from workbench.widgets import Lab, static
 from workbench.widgets.ask.session import SHOWN
@@ -31,18 +31,26 @@ ADDRESS = "http://localhost/"  # a page from there may use the clipboard; nothin
 # What of the page is seen scrolls, as a notebook's panel does: a lab is as tall as it lets it be.
 PANEL = '<body style="margin: 0"><div id="panel" style="height: 100vh; overflow-y: auto"></div>'
 
-# Draws a lab with a model as notebooks have one. A run says how far it is, so it asks now and then.
+# Draws a lab with a model as notebooks have one. What one lab asks may change the others of its
+# history, so these ask for news then, as a lab does while its run says how far it is.
 HOST = """async (render, id) => {
   const [state, on] = [{}, new Map()];
-  let chosen = {};
+  const news = (window.news ??= []);
+  let chosen = {}, soon = 0;
   const tell = (event) => { for (const act of on.get(event) ?? []) act(); };
   const change = () => tell('change');
   const ask = async (what) => {
-    const told = JSON.parse(await window.answer(id, JSON.stringify(what)));
+    const { told, running } = JSON.parse(await window.answer(id, JSON.stringify(what)));
     Object.assign(state, told);
     if (Object.keys(told).length) change();
-    if (what?.message || what?.chosen) tell('msg:custom'); // all that is asked is answered
+    if (what.message || what.chosen) {
+      tell('msg:custom'); // all that is asked is answered
+      for (const look of news) if (look !== own) look();
+    }
+    clearTimeout(soon);
+    if (running) soon = setTimeout(own, 100);
   };
+  const own = () => ask({});
   const model = {
     get: (name) => state[name],
     set: (name, value) => { state[name] = chosen[name] = value; },
@@ -51,10 +59,10 @@ HOST = """async (render, id) => {
     send: (message) => { window.asked = true; ask({ message }); },
     save_changes: () => { window.asked = true; ask({ chosen }); chosen = {}; change(); },
   };
-  await ask({});
+  await own();
+  news.push(own);
   const around = document.querySelector('#panel') ?? document.body;
   render({ model, el: around.appendChild(document.createElement('div')) });
-  setInterval(ask, 100, {});
 }"""
 
 
@@ -89,7 +97,7 @@ class Plain:
         return len(self.labs) - 1
 
     def answer(self, id: int, what: str) -> str:
-        """Do what a lab of the page asks; the traits that changed, as JSON."""
+        """Do what a lab of the page asks; as JSON, what changed, and whether more is to come."""
         lab, sent, told = self.labs[id], self.sent[id], json.loads(what)
         if "chosen" in told:
             lab.set_state(told["chosen"])
@@ -97,6 +105,7 @@ class Plain:
                 sent[name] = now if (now := getattr(lab, name)) == value else None
         if "message" in told:
             lab._handle_custom_msg(told["message"], [])
+        running = lab.jobs.running  # first: what is told then is all that there is
         shown = {
             name: value
             for name, value in lab.get_state().items()
@@ -104,7 +113,7 @@ class Plain:
         }
         new = {name: value for name, value in shown.items() if sent.get(name, sent) is not value}
         sent.update(new)
-        return json.dumps(new)
+        return json.dumps({"told": new, "running": running})
 
     def open(self, labs: list[Lab]) -> Locator:
         """A new page with these labs, one below the other."""
@@ -138,11 +147,11 @@ def labs_of(lesson: Path, count: int) -> list[Lab]:
     opened: list[Lab] = []
     cells = [c for c in nbformat.read(lesson, as_version=4).cells if c.cell_type == "code"]
     scope: dict[str, object] = {"__name__": "lesson"}
-    with pytest.MonkeyPatch.context() as change, without_quizzes():
+    with pytest.MonkeyPatch.context() as change, without_tables():
         change.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
         change.setattr(wb, "lab", _noting(wb.lab, opened))
         for cell in cells[:count]:
-            if not cell.id.startswith("run-"):  # whole kernels, of which no lab shows anything
+            if not cell.id.startswith(("run-", "keep")):  # of which no lab shows anything
                 run_cell(cell.source, f"<{lesson.name} {cell.id}>", scope)
     return opened
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.plain import Plain
-from tests.browser.test_lab import accessible, all_steps, cell, first_lab, form_of, menu_at, shoot
+from tests.browser.axe import accessible
+from tests.browser.jupyter import ROOT
+from tests.browser.plain import Plain, labs_of
+from tests.browser.test_lab import all_steps, cell, first_lab, form_of, menu_at, shoot
 from tests.browser.test_places import BEYOND, OVER, WITHIN
 from tests.support.every import some
 
@@ -112,21 +114,22 @@ def test_escape_closes_the_lab_s_own_menu_and_else_passes(lab_page: Page):
 @pytest.mark.parametrize("scheme", some("light", "dark"))
 def test_what_opens_is_accessible(plain: Plain, scheme: str):
     plain.dark(scheme == "dark")
-    lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+    last = labs_of(ROOT / "lessons" / "04_shared_blocking.ipynb", 6)[-1]
+    lab = plain.open([last]).locator(".wb-lab")
     expect(lab.locator(".wb-listing").first).to_be_visible()
     accessible(plain.page)
     menu_at(lab, lab.locator(".wb-place").first.inner_text())
     lab.locator(".wb-menu .wb-more").click()
     form_of(lab, "split")
     expect(lab.locator(".wb-form")).to_be_visible()
-    accessible(plain.page)
+    accessible(plain.page, ".wb-menu")
     lab.get_by_label("factors", exact=True).fill("[0]")
     lab.locator("button[type=submit]").click()
     expect(lab.locator(".wb-menu .wb-error")).to_be_visible()
-    accessible(plain.page)
+    accessible(plain.page, ".wb-menu")
     plain.page.keyboard.press("Escape")
     all_steps(lab)
-    accessible(plain.page)
+    accessible(plain.page, ".wb-tree")
     plain.page.keyboard.press("Escape")
     lab.get_by_role("button", name="full screen").click()
     plain.page.wait_for_function("document.fullscreenElement?.matches('.wb-lab')")
@@ -137,10 +140,11 @@ def test_what_opens_is_accessible(plain: Plain, scheme: str):
     plain.page.evaluate("document.exitFullscreen()")
     lab.locator(".wb-run .wb-go").click()
     expect(lab.locator(".wb-result")).to_be_visible(timeout=60_000)
+    accessible(plain.page)
     for tab in lab.locator(".wb-machine [role=tab]").all():
         tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
-        accessible(plain.page)
+        accessible(plain.page, ".wb-machine")
 
 
 def test_zoomed_to_200_percent_a_lab_is_one_column_and_takes_a_step(plain: Plain):
@@ -164,6 +168,6 @@ def test_zoomed_to_200_percent_a_lab_is_one_column_and_takes_a_step(plain: Plain
         part.scroll_into_view_if_needed()
         expect(part).to_be_in_viewport(ratio=1)
     assert plain.page.locator("html").evaluate(WITHIN, ".wb-menu")
-    accessible(plain.page)
+    accessible(plain.page, ".wb-menu")
     submit.click()
     expect(lab.locator(".wb-link")).to_have_count(2)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from benchmarks.matmuls import matmul, naive
+from tests.browser.axe import accessible
 from tests.browser.plain import Plain
-from tests.browser.test_lab import AXE, shoot
+from tests.browser.test_lab import shoot
 from tests.support.every import some
 from tests.widgets.programs import WINDOW, parse, window_steps
 from workbench.schedule import Schedule
@@ -47,8 +47,7 @@ def test_by_keyboard_it_opens_leads_to_a_statement_and_closes(plain: Plain, sche
     expect(rows.locator(".wb-resource")).to_have_count(8)
     expect(rows).to_contain_text("most is the launch")
     shoot(plain.page, f"cost-bar-{scheme}")
-    found = Axe().run(plain.page, context=".wb-lab", options=AXE)
-    assert found.violations_count == 0, found.generate_report()
+    accessible(plain.page)
     rows.locator("summary", has_text="shared").focus()
     keys.press("Enter")
     keys.press("ArrowDown")
@@ -106,8 +105,7 @@ def test_a_fault_opens_the_form_of_the_verb_that_would_help(plain: Plain):
     lab.locator(".wb-bar-of-time").click()
     fault = lab.locator(".wb-fault-verb", has_text="cache_read")
     expect(fault).to_be_visible()
-    found = Axe().run(plain.page, context=".wb-opened", options=AXE)
-    assert found.violations_count == 0, found.generate_report()
+    accessible(plain.page, ".wb-opened")
     fault.click()
     expect(lab.locator(".wb-opened")).to_be_hidden()
     form = menu.get_by_role("button", name="apply cache_read")

@@ -12,16 +12,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
+from tests.browser.axe import accessible
 from tests.browser.conftest import LESSONS
 from tests.browser.jupyter import FORGET, OPEN, PANEL, ROOT, Server, dark, jupyterlab, open_lab
-from tests.browser.test_lab import AXE, answer, shoot
+from tests.browser.test_lab import answer, shoot
 from tests.colab.test_colab import PINS
 from tests.support.every import EVERY, some
 
@@ -289,9 +288,8 @@ def clean(view: Locator) -> None:
     view.scroll_into_view_if_needed()
     view.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     view.evaluate("view => view.setAttribute('data-looked-at', '')")
-    found: Any = Axe().run(view.page, context="[data-looked-at]", options=AXE)
+    accessible(view.page, "[data-looked-at]")
     view.evaluate("view => view.removeAttribute('data-looked-at')")
-    assert found.violations_count == 0, found.generate_report()
 
 
 def looked_at(page: Page, longest: Locator | None) -> list[Locator]:
@@ -608,8 +606,7 @@ def test_a_long_program_shows_its_first_change_and_leads_to_the_next(
     body.locator(".wb-text .wb-unfold").click()
     expect(body).to_contain_text("T.Buffer((64, 64)")
     shoot(page, f"frame-long-{scheme}")
-    found: Any = Axe().run(page, context=".wb-lab", options=AXE)
-    assert found.violations_count == 0, found.generate_report()
+    accessible(page)
 
 
 BELOW = """row => row.getBoundingClientRect().bottom

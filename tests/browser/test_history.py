@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 import workbench as wb
 from benchmarks.convolutions import convolution, tutorial
-from tests.browser.test_lab import AXE, inside, shoot
+from tests.browser.axe import accessible
+from tests.browser.test_lab import inside, shoot
 from tests.support.every import some
 
 
@@ -50,8 +50,7 @@ def test_runs_of_a_verb_are_folded_and_steps_are_found_by_their_words(page: Page
     texts = steps.all_inner_texts()
     assert len(texts) == 3 and all("bind" in text and "threadIdx.x" in text for text in texts)
     expect(tree.get_by_role("status")).to_have_text(f"3 of {tree.locator('.wb-step').count()}")
-    found = Axe().run(page, options=AXE)
-    assert found.violations_count == 0, found.generate_report()
+    accessible(page, "html")
     shoot(page, f"history-{page.viewport_size['width']}")  # type: ignore[index]
     search.press("ArrowDown")
     expect(steps.first).to_be_focused()

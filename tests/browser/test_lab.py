@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
+from tests.browser.axe import accessible
 from tests.browser.jupyter import PANEL, RESTART, Server, run_cells
 from tests.browser.plain import Plain
 from tests.support.cpu_programs import add_on_cores
@@ -21,11 +21,6 @@ from workbench import runtime
 from workbench.schedule import Schedule
 
 WIDTHS = (360, 950, 1400)
-# One-minute switches of the check that do not concern a part of a page.
-AXE = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
-    "resultTypes": ["violations"],
-}
 
 
 def shoot(target: Page | Locator, name: str) -> None:
@@ -123,12 +118,6 @@ def answer(lab: Locator) -> None:
     """Any answer: until there is one, what would tell is hidden."""
     lab.locator(".wb-answer input").first.check()
     lab.locator(".wb-given").wait_for()  # `expect` would describe all of the page while it waits
-
-
-def accessible(page: Page) -> None:
-    """Nothing that axe-core finds wrong in the labs of the page."""
-    found = Axe().run(page, context=".wb-lab", options=AXE)
-    assert found.violations_count == 0, found.generate_report()
 
 
 def all_steps(lab: Locator) -> None:
@@ -375,7 +364,7 @@ def test_branches_compare_and_more(plain: Plain):
     lab.locator(".wb-step", has_text="threadIdx.x").click()
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare table").first).to_contain_text("threads")
-    accessible(plain.page)
+    accessible(plain.page, ".wb-compare")
     shoot(lab, "lesson-1-compare")
     lab.locator(".wb-compare").get_by_role("button", name="stop comparing").click()
     expect(lab.locator(".wb-compare")).to_be_hidden()
@@ -593,8 +582,7 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         shoot(page, f"saved-page-{scheme}")
-        found = Axe().run(page, options=AXE)
-        assert found.violations_count == 0, found.generate_report()
+        accessible(page, "html")
     assert not faults
     context.close()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
+from tests.browser.axe import accessible
 from tests.browser.plain import HOST, Plain
-from tests.browser.test_lab import AXE, shoot
+from tests.browser.test_lab import shoot
 from tests.support.every import some
 from tests.widgets.programs import ADD, parse
 from workbench.schedule import Schedule
@@ -77,11 +77,6 @@ def choose(page: Page, picture: str) -> None:
     expect(tab).to_have_attribute("aria-selected", "true")
 
 
-def clean(page: Page) -> None:
-    found = Axe().run(page, options=AXE)
-    assert found.violations_count == 0, found.generate_report()
-
-
 SIZES = [*some((640, 360, 2), (400, 800, 1), (700, 800, 1)), (1100, 800, 1)]
 
 
@@ -100,7 +95,7 @@ def test_zoomed_and_in_narrow_frames_nothing_is_cut_off(
         body = page.locator(f".wb-{'program' if side == 'Program' else 'machine'} .wb-body")
         assert body.evaluate("el => el.clientHeight") >= 100, side
         shoot(page, f"places-{size[0]}-{side}")
-        clean(page)
+        accessible(page, "html")
     page.close()
 
 

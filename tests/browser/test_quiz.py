@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import accessible
 from tests.browser.jupyter import dark, run_cells
-from tests.browser.test_lab import AXE, shoot
+from tests.browser.test_lab import shoot
 
 
 def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
@@ -35,8 +35,7 @@ def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
     for scheme in (True, False):
         dark(lab_page, scheme)
         for view in (".wb-quiz", ".wb-player"):
-            found = Axe().run(lab_page, context=view, options=AXE)
-            assert found.violations_count == 0, found.generate_report()
+            accessible(lab_page, view)
     quiz.scroll_into_view_if_needed()
     shoot(lab_page, "lesson-0")
 

@@ -39,6 +39,9 @@ FAULTS = r"""() => {
   return faults;
 }"""
 
+# Takes all labs but one off the panel: axe-core takes as long as the page is large.
+ALONE = "(panel, lab) => panel.replaceChildren([...panel.children].find((c) => c.contains(lab)))"
+
 
 @pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem[:2])
 def labs(
@@ -68,6 +71,7 @@ def test_what_belongs_together_is_in_view(plain: Plain, labs: list[wb.widgets.La
     if longest.locator(".wb-answer input:enabled").count():
         answer(longest)
     each_step_is_seen(longest, "the longest")
+    plain.page.locator("#panel").evaluate(ALONE, longest.element_handle())
     clean(longest)
 
 

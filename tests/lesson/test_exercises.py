@@ -24,6 +24,7 @@ from workbench.lesson.goals import at_most_barriers
 from workbench.lesson.tile_convolutions import tensor_cores
 from workbench.runtime import recorded
 from workbench.schedule import Schedule
+from workbench.widgets.run.runner import STOPPED, Runner
 
 ROOT = Path(__file__).parents[2]
 
@@ -637,6 +638,21 @@ def test_a_lab_ticks_the_goals_that_its_program_reaches(name: str):
     assert not right["ok"] and not missed["ok"]
     if exercise.unscheduled is None:  # else the start has a kernel
         assert not any(goal["ok"] for goal in others) and "no loop" in missed["found"]
+
+
+def test_a_run_is_compared_with_the_program_without_the_steps_it_was_given_with(monkeypatch):
+    compared: list[object] = []
+
+    def run(self: Runner, func: object, start: object, *_: object) -> dict[str, object]:
+        compared.append(start)
+        return {"ok": None, "brief": "stopped", "text": STOPPED}
+
+    monkeypatch.setattr(Runner, "run", run)
+    exercise = lesson.exercise("seventh")
+    wb.lab(exercise.schedule(), task=exercise).run()
+    other = lesson.exercise("small_tiles")
+    wb.lab(other.schedule(), task=exercise).run()
+    assert compared == [exercise.unscheduled, other.program]
 
 
 def test_a_wrong_result_ticks_no_goal():

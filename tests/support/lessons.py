@@ -11,11 +11,12 @@ import workbench.lesson
 
 
 @contextmanager
-def without_quizzes() -> Iterator[None]:
-    """Quizzes are not asked: to decide them takes half the time of a lesson's cells.
+def without_tables() -> Iterator[None]:
+    """Quizzes are not asked, and no costs listed: that takes most of the time of a lesson's cells.
 
-    `tests/lesson/test_quiz.py` holds them, and the run of each whole lesson.
+    Their own tests hold them, in `tests/lesson`, and the run of each whole lesson.
     """
     with pytest.MonkeyPatch.context() as change:
-        change.setattr(workbench.lesson, "quiz", lambda name: None)
+        for listed in ("quiz", "compare", "why"):
+            change.setattr(workbench.lesson, listed, lambda *_, **__: None)
         yield

@@ -107,6 +107,14 @@ class Exercise:
         rows = (_row(goal, func) for goal in self.goals)
         return [(row.ok is True, row.found) for row in rows]
 
+    def sooner(self, start: PrimFunc) -> PrimFunc:
+        """A program that comes to what `start` comes to, without the steps that it is given with.
+
+        By its meaning it runs in a tenth of the time: nothing is kept for each thread. `start`
+        itself where it is not the exercise's program, or has no steps.
+        """
+        return self.unscheduled if self.unscheduled and start is self.program else start
+
     def __str__(self) -> str:
         task = [fill(line, WIDTH) for line in self.task.splitlines()]
         aims = [f"  · {aim}" for aim in self._aims]

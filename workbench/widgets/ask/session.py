@@ -381,6 +381,7 @@ class Session:
             )
         node = self.history[self.at]
         start = self.history.root.mod[node.func_name]
+        start = self.desk.task.sooner(start) if self.desk.task else start
 
         def done(result: dict[str, Any]) -> None:
             self.desk.results[node.id] = result

@@ -92,7 +92,8 @@ class Task(Protocol):
     """What an exercise asks for: its goals, and which of them a program reaches.
 
     The first is a right `result`, which a run tells; `reached` says for each of the `aims` whether,
-    and what was found there.
+    and what was found there. `sooner` is a program that comes to what `start` comes to, and takes
+    less to be run by its meaning: `start` itself where none is known.
     """
 
     @property
@@ -102,6 +103,8 @@ class Task(Protocol):
     def aims(self) -> Sequence[str]: ...
 
     def reached(self, func: PrimFunc) -> Sequence[tuple[bool, str]]: ...
+
+    def sooner(self, start: PrimFunc) -> PrimFunc: ...
 
 
 RUN = "press run, which compares every cell with the program that you started from."

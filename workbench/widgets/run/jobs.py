@@ -38,9 +38,14 @@ class Jobs:
         self._changed = changed
         self._thread: Thread | None = None
 
+    @property
+    def running(self) -> bool:
+        """Whether a job is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
     def begin(self, job: Job) -> None:
         """Start `job` in a thread. Raises Fail while another is under way."""
-        if self._thread is not None and self._thread.is_alive():
+        if self.running:
             raise Fail("Can't run: a run is under way", hint="stop it first")
         self.runner.stop.clear()
         self._thread = Thread(target=self._do, args=(job,), daemon=True)

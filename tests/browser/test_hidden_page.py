@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 import workbench as wb
-from tests.browser.jupyter import CHROMIUM_ARGS
+from tests.browser.axe import accessible
 from tests.support.every import EVERY, some
 from tests.widgets.open_questions import CHOSEN, answers_of, decided, plain, small
 from tests.widgets.programs import WINDOW, parse, window_steps
@@ -31,11 +30,10 @@ READ = """() => {
 
 
 @pytest.fixture(scope="module")
-def page(chromium: str) -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
-        yield browser.new_page(viewport={"width": 1200, "height": 900})
-        browser.close()
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    yield opened
+    opened.close()
 
 
 def read_all(page: Page, steps: set[int]) -> str:
@@ -94,5 +92,4 @@ def test_the_costs_stand_in_a_line(scheme: str, page: Page, tmp_path: Path):
     expect(costs.first).to_contain_text("130 before, 1.016 now, less")
     assert costs.first.bounding_box()["y"] == costs.last.bounding_box()["y"]
     expect(page.locator(".wb-costs .wb-kind")).to_have_text("counted")
-    found = Axe().run(page, context=".wb-costs")
-    assert found.violations_count == 0, found.generate_report()
+    accessible(page, ".wb-costs")
