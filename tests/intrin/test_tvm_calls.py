@@ -183,7 +183,7 @@ def dp4a(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "uint8"), C: T.Buffer((1,)
 def test_a_dot_product_of_bytes_is_four_products():
     (line,) = script.show(parsed(DP4A)).splitlines()[3:]
     products = [f'T.Cast("int32", A[{k}]) * T.Cast("int32", B[{k}])' for k in range(4)]
-    assert line.strip() == f"C[0] = C[0] + (0 + {' + '.join(products)})"
+    assert line.strip() == f"C[0] = C[0] + ({' + '.join(products)})"
 
 
 @pytest.mark.parametrize("old", ["__dp4a", "Ramp(0, 1, 4)"])
