@@ -172,3 +172,22 @@ def test_other_calls_are_refused(text: str, hint: str):
         script.parse(text)
     assert refused.value.headline == "Can't read this call of a warp."
     assert refused.value.hint.startswith(hint)
+
+
+DP4A = """@T.prim_func
+def dp4a(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "uint8"), C: T.Buffer((1,), "int32")):
+    C[0] = C[0] + T.call_pure_extern("int32", "__dp4a", A[T.Ramp(0, 1, 4)], B[T.Ramp(0, 1, 4)], 0)
+"""
+
+
+def test_a_dot_product_of_bytes_is_four_products():
+    (line,) = script.show(parsed(DP4A)).splitlines()[3:]
+    products = [f'T.Cast("int32", A[{k}]) * T.Cast("int32", B[{k}])' for k in range(4)]
+    assert line.strip() == f"C[0] = C[0] + ({' + '.join(products)})"
+
+
+@pytest.mark.parametrize("old", ["__dp4a", "Ramp(0, 1, 4)"])
+def test_other_functions_of_a_library_are_not_read(old: str):
+    with pytest.raises(ParseError) as refused:
+        script.parse(DP4A.replace(old, old.replace("4", "8")))
+    assert refused.value.headline.startswith("Can't ")

@@ -160,9 +160,8 @@ def moved(call: For, side: type, to: Callable[[Expr, Expr], tuple[Expr, Expr]], 
 
 
 MOVES: dict[str, tuple[Callable[[Expr, Expr], tuple[Expr, Expr]], int]] = {
-    "the next thread": (lambda t, l: ((t + 1) % 32, l), 0),
-    "two registers on": (lambda t, l: (t, (l + 2) % 8), 0),
-    "another layout": (lambda t, l: (t % 8 * 4 + t // 8, l), 0),
+    "another thread": (lambda t, l: (t // 16 * 16 + t % 4 * 4 + t % 16 // 4, l), 0),
+    "another register": (lambda t, l: (t, l % 4 * 2 + l // 4), 0),
     "8 cells on": (lambda t, l: (t, l), 8),
 }
 

@@ -1,7 +1,9 @@
 """A matrix multiply by ``mma.sync``, feature by feature, by the verbs of a schedule.
 
 C = A B in float32 of halves. Tiles come to shared memory by all threads of a block, to registers
-by ``ldmatrix``, and are multiplied there.
+by ``ldmatrix``, and are multiplied there. At 4096, on an H100 (`benchmarks/tensor_cores.py`, median
+of 7 rounds by turns, cuBLAS 0.184 ms): plain 0.13 of cuBLAS, the swizzle 0.37, asynchronous copies
+0.53, fragments ahead from tile to tile 0.61, a fourth tile 0.62.
 """
 
 from __future__ import annotations

@@ -75,6 +75,7 @@ class Language:
     dynamic: tuple[str, str] = ("", "")  # memory {whole} of the launch, an array in it at {place}
     aligned: str  # {bytes}
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
+    simdgroup: str = ""  # matrices of 8 x 8 that threads hold together: {type} {name} {count}
     heap: tuple[str, str] = ("", "")  # a large array made, of {type} {name} {cells}, and given back
     launch: str = "// launch: grid {grid}, block {block}"  # above a kernel
     loops: Mapping[str, str] = field(default_factory=lambda: {"unrolled": "#pragma unroll{turns}"})

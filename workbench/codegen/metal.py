@@ -29,6 +29,7 @@ METAL = Language(
         "shared": "{align}threadgroup {type} {name}[{cells}];",
         "local": "{align}{type} {name}[{cells}];",
     },
+    simdgroup="simdgroup_{type}8x8 {name}[{count}];",
     aligned="alignas({bytes}) ",
     pointers={"global": "device ", "shared": "threadgroup ", "local": "thread "},
     barrier="threadgroup_barrier(mem_flags::mem_threadgroup);",

@@ -67,6 +67,9 @@ METAL_WORDS = (
     | _words("kernel vertex fragment visible stitchable intersection mesh object metal simd access")
     | _words("device constant thread threadgroup threadgroup_imageblock ray_data object_data")
     | _words("size_t ptrdiff_t sampler as_type")
+    | _words("simdgroup_load simdgroup_store simdgroup_multiply_accumulate")
+    | _words("make_filled_simdgroup_matrix simdgroup_matrix")
+    | {f"simdgroup_{kind}8x8" for kind in ("half", "float", "bfloat")}
 )
 # The constants of chapters 6.5 (mathematics) and 7 (limits), which are C's with a suffix.
 METAL_MACROS = re.compile(rf"{_C_MACROS} | (?:HALF|BFLT|METAL)_\w+", re.VERBOSE)

@@ -50,8 +50,8 @@ from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
 from workbench.lower.shared_memory import dynamic_shared, vector_bytes
 from workbench.lower.unroll_registers import turns_written
-from workbench.lower.warp_calls import warp_call
-from workbench.lower.warp_tiles import TILE, WARP, Tile, WarpCall, fragment_of
+from workbench.lower.warp_calls import SIMDGROUP, warp_call
+from workbench.lower.warp_tiles import WARP, Tile, WarpCall, fragment_of, side
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -193,7 +193,11 @@ class Walker:
     def _fragments(self, buffer: Buffer) -> str:
         """What a thread holds of each tile of `buffer`."""
         whole = self.views[buffer]
-        cells = WARP * whole.shape[-1] if buffer.tag == "warp" else TILE * TILE
+        cells = WARP * whole.shape[-1] if buffer.tag == "warp" else side(buffer) ** 2
+        count = prod(buffer.shape) // cells
+        if buffer.tag == "metal.simdgroup" and self.language.simdgroup:
+            name, ctype = self.names.enter(buffer), self._type_of(buffer)
+            return self.language.simdgroup.format(type=ctype, name=name, count=count)
         held = registers(buffer, cells)
         if held is None:
             raise Refusal(
@@ -201,8 +205,8 @@ class Walker:
                 whole,
                 hint="build it for a GPU that has Tensor Cores, target='cuda', with float16 tiles",
             )
-        ctype, count = held
-        return f"{ctype} {self.names.enter(buffer)}[{prod(buffer.shape) // cells}][{count}];"
+        ctype, each = held
+        return f"{ctype} {self.names.enter(buffer)}[{count}][{each}];"
 
     def _cells(self, buffer: Buffer) -> str:
         (cells,) = buffer.shape
@@ -401,6 +405,8 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
     def _warp_call(self, call: WarpCall) -> str:
         """The call that does what a loop with its note does."""
         to, sources = call.to, call.sources
+        if call.name in SIMDGROUP:
+            return self._of_simdgroup(call)
         short = SHORT.get(to.buffer.type, "")
         order = call.orders[-1].partition("_")[0] if call.orders else ""
         match call.name:
@@ -428,6 +434,21 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
                 given = [self._tile(to), self.expressions.text(call.value)]
         self.expressions.helpers[helper, "void"] = helper
         return f"{helper}({', '.join(given)});"
+
+    def _of_simdgroup(self, call: WarpCall) -> str:
+        """The call of Metal's that does what a loop with its note does."""
+        tiles = [*map(self._tile, (call.to, *call.sources))]
+        match call.name:
+            case "simdgroup_load":
+                turned = ", ulong2(0, 0), true" if call.orders == ("col_major",) else ""
+                return f"simdgroup_load({', '.join(tiles)}, {call.sources[0].stride}{turned});"
+            case "simdgroup_store":
+                return f"simdgroup_store({', '.join(tiles[::-1])}, {call.to.stride});"
+            case "simdgroup_multiply_accumulate":
+                return f"simdgroup_multiply_accumulate({', '.join(tiles)}, {tiles[0]});"
+        assert call.value is not None
+        kind, value = self._type_of(call.to.buffer), self.expressions.text(call.value)
+        return f"{tiles[0]} = make_filled_simdgroup_matrix<{kind}, 8, 8>({value});"
 
     def _of_thread(self, call: WarpCall, tile: Tile) -> Tile:
         """What is told in the number of a thread in its warp, told in threadIdx.x."""

@@ -9,7 +9,7 @@ from functools import cache
 from workbench import access, arith, script
 from workbench.access.boxes import inside
 from workbench.diag import Fail
-from workbench.intrin import mma, teaching, wmma
+from workbench.intrin import mma, simdgroup, teaching, wmma
 from workbench.ir import (
     WARP_CALL,
     Block,
@@ -33,7 +33,7 @@ from workbench.ir import (
 NOTE = "tensor_intrin"
 """The annotation of a block that names the intrinsic that runs it."""
 
-TEXTS = {**teaching.TEXTS, **wmma.TEXTS, **mma.TEXTS}
+TEXTS = {**teaching.TEXTS, **wmma.TEXTS, **mma.TEXTS, **simdgroup.TEXTS}
 _registered: dict[str, TensorIntrin] = {}
 
 
@@ -103,7 +103,7 @@ class TensorIntrin:
             near = get_close_matches(str(name), names(), n=3)
             raise Fail(
                 f"Can't find the tensor intrinsic {name!r}",
-                detail=f"of the {len(names())} that there are: {', '.join(near or names())}",
+                detail=f"{'near it' if near else 'there are'}: {', '.join(near or names())}",
                 hint="register it first: wb.TensorIntrin.register(name, desc, impl)",
             )
         return found

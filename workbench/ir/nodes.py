@@ -93,7 +93,7 @@ _OF_NUMBERS = ARITHMETIC | BITWISE  # what they come to has the type of the oper
 _OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
 # Registers of a warp; of those in "warp" memory the last two indices tell thread and register.
-FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "warp")
+FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "warp", "metal.simdgroup")
 
 
 def memory_of(scope: str) -> tuple[str, str]:

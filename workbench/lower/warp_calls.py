@@ -39,12 +39,19 @@ from workbench.ir import (
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.lane_calls import LANE_CALLS, lane_call
-from workbench.lower.warp_tiles import TILE, WARP, Tile, WarpCall, fragment_cells
+from workbench.lower.warp_tiles import MATRIX, TILE, WARP, Tile, WarpCall, fragment_cells, side
 from workbench.target import Target, catalogue
 
 # CUDA C++ Programming Guide, Warp Matrix Functions: a tile begins at a multiple of 256 bits, and
 # its rows are a multiple of 16 bytes apart.
 ALIGNED, ROW_ALIGNED = 32, 16
+# Metal Shading Language Specification, SIMD-group matrix functions
+SIMDGROUP = (
+    "make_filled_simdgroup_matrix",
+    "simdgroup_load",
+    "simdgroup_multiply_accumulate",
+    "simdgroup_store",
+)
 
 
 @once
@@ -78,30 +85,43 @@ def _nest(loop: For) -> tuple[list[For], Node]:
 def _call(
     name: str, orders: tuple[str, ...], loops: list[For], store: BufferStore
 ) -> WarpCall | None:
-    """The call of ``wmma``, if `loops` around `store` are what it does."""
-    if len(loops) < 2 or not all(_counts_tile(loop) for loop in loops):
+    """The call of ``wmma`` or of a SIMD group, if `loops` around `store` are what it does."""
+    size = MATRIX if name in SIMDGROUP else TILE
+    if len(loops) < 2 or not all(_counts(loop, size) for loop in loops):
         return None
     row, column, *terms = (loop.loop_var for loop in loops)
     to = _tile(store, row, column)
     match name, orders, store.value, terms:
-        case "tvm_fill_fragment", (), Const() as value, []:
+        case "tvm_fill_fragment" | "make_filled_simdgroup_matrix", (), Const() as value, []:
             return _made(name, orders, to, (), value)
-        case "tvm_load_matrix_sync", (_,), BufferLoad() as load, []:
+        case "tvm_load_matrix_sync" | "simdgroup_load", (order,), BufferLoad() as load, []:
+            if name == "simdgroup_load" and order == "col_major":
+                to = _tile(store, column, row)  # which turns it as it loads
             return _made(name, orders, to, (_tile(load, row, column),))
-        case "tvm_store_matrix_sync", ("row_major",), BufferLoad() as load, []:
+        case (
+            "tvm_store_matrix_sync" | "simdgroup_store",
+            ("row_major",),
+            BufferLoad() as load,
+            [],
+        ):
             return _made(name, orders, to, (_tile(load, row, column),))
-        case "tvm_mma_sync", ("row_major", order), BinOp("+", BufferLoad() as old, added), [term]:
+        case (
+            "tvm_mma_sync" | "simdgroup_multiply_accumulate",
+            ("row_major", _) | (),
+            BinOp("+", BufferLoad() as old, added),
+            [term],
+        ):
             first, second = _factors(added)
             if first is None or second is None or _tile(old, row, column) is None:
                 return None
-            ends = (term, column) if order == "row_major" else (column, term)
+            ends = (column, term) if orders[1:] == ("col_major",) else (term, column)
             parts = (_tile(first, row, term), _tile(second, *ends))
             return _made(name, orders, to, parts) if _alike(old, store) else None
     return None
 
 
-def _counts_tile(loop: For) -> bool:
-    return isinstance(loop.extent, Const) and loop.extent.value == TILE
+def _counts(loop: For, size: int) -> bool:
+    return isinstance(loop.extent, Const) and loop.extent.value == size
 
 
 def _alike(load: BufferLoad, store: BufferStore) -> bool:
@@ -159,25 +179,37 @@ def check_warp_calls(kernel: Kernel, target: Target) -> None:
     calls = {loop: warp_call(loop) for loop in warp_calls(kernel)}
     if not calls:
         return
-    if not target.wmma:
-        raise Refusal(
-            f"{target.title} has no calls of a warp on tiles of {TILE} x {TILE}",
-            *(dict(kernel.views)[buffer] for buffer in kernel.allocs if buffer.is_fragment),
-            hint="build it for a GPU with Tensor Cores, as target='cuda' is",
-        )
-    if not target.mma and any(call.name in LANE_CALLS for call in calls.values()):
-        have = [name for name in catalogue.names() if catalogue.get(name).mma]
-        raise Refusal(
-            f"{target.title}, {target.arch}, has no mma.sync of {TILE} x 8 x {TILE}",
-            *(dict(kernel.views)[buffer] for buffer in kernel.allocs if buffer.is_fragment),
-            hint=f"build it for a GPU that has: {', '.join(map(repr, have))}",
-        )
+    _check_target(kernel, {call.name for call in calls.values()}, target)
     _check_warps(kernel)
     known = known_bounds(kernel)
     for call in calls.values():
         _check_memories(kernel, call)
         _check_tiles(kernel, call, known)
     _check_alike(kernel, list(calls.values()))
+
+
+def _check_target(kernel: Kernel, names: set[str], target: Target) -> None:
+    """Refuse calls that the GPU does not have."""
+    held = [dict(kernel.views)[buffer] for buffer in kernel.allocs if buffer.is_fragment]
+    if names & set(SIMDGROUP) and not target.simdgroup:
+        raise Refusal(
+            f"{target.title} has no matrices of a SIMD group",
+            *held,
+            hint="build it for a GPU of Apple's, target='metal', or take intrinsics of wmma",
+        )
+    if names - set(SIMDGROUP) and not target.wmma:
+        raise Refusal(
+            f"{target.title} has no calls of a warp on tiles of {TILE} x {TILE}",
+            *held,
+            hint="build it for a GPU with Tensor Cores, as target='cuda' is",
+        )
+    if names & set(LANE_CALLS) and not target.mma:
+        have = [name for name in catalogue.names() if catalogue.get(name).mma]
+        raise Refusal(
+            f"{target.title}, {target.arch}, has no mma.sync of {TILE} x 8 x {TILE}",
+            *held,
+            hint=f"build it for a GPU that has: {', '.join(map(repr, have))}",
+        )
 
 
 def _check_alone(kernel: Kernel) -> None:
@@ -269,13 +301,13 @@ def _check_fragment(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) ->
             hint=f"let the last two dimensions be the thread and the cell of it, {WARP} x "
             f"{tile.stride}, by transform_layout",
         )
-    row, column = tile.offset // tile.stride, tile.offset % tile.stride
-    whole_rows = tile.stride % TILE == 0 and _is_multiple(row, TILE, known)
-    if not whole_rows or not _is_multiple(column, TILE, known):
+    row, column, size = tile.offset // tile.stride, tile.offset % tile.stride, side(tile.buffer)
+    whole_rows = tile.stride % size == 0 and _is_multiple(row, size, known)
+    if not whole_rows or not _is_multiple(column, size, known):
         raise Refusal(
-            f"{whole.name} is not made of whole fragments of {TILE} x {TILE}",
+            f"{whole.name} is not made of whole fragments of {size} x {size}",
             whole,
-            hint=f"let the tiles of its last two dimensions begin at multiples of {TILE}, and "
+            hint=f"let the tiles of its last two dimensions begin at multiples of {size}, and "
             "whole ones be read and written",
         )
 
@@ -293,6 +325,7 @@ def _check_aligned(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) -> 
     start, rows = {
         "ptx_ldmatrix": (ROW_ALIGNED, size),  # each thread gives a row of its own
         "mma_store": (2 * size, 2 * size),  # two cells at a time
+        **dict.fromkeys(SIMDGROUP, (size, size)),
     }.get(call.name, (ALIGNED, ROW_ALIGNED))
     if _is_multiple(tile.offset, start // size, known) and tile.stride * size % rows == 0:
         return
@@ -316,11 +349,16 @@ def _check_aligned(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) -> 
 
 _PARTS = ("wmma.matrix_a", "wmma.matrix_b")
 _SHARED = ("shared", "shared.dyn")
+_MATRIX = ("metal.simdgroup",)
 _MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "tvm_fill_fragment": (("wmma.accumulator",),),
     "tvm_load_matrix_sync": (_PARTS, _SHARED),
     "tvm_mma_sync": (("wmma.accumulator",), _PARTS[:1], _PARTS[1:]),
     "tvm_store_matrix_sync": ((*_SHARED, "global"), ("wmma.accumulator",)),
+    "make_filled_simdgroup_matrix": (_MATRIX,),
+    "simdgroup_load": (_MATRIX, _SHARED),
+    "simdgroup_multiply_accumulate": (_MATRIX, _MATRIX, _MATRIX),
+    "simdgroup_store": ((*_SHARED, "global"), _MATRIX),
     "mma_fill": (("warp",),),
     "ptx_ldmatrix": (("warp",), _SHARED),
     "ptx_mma": (("warp",), ("warp",), ("warp",)),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from workbench.ir import Buffer, Const, Expr, Var
 
 WARP = 32  # threads of a warp
-TILE = 16  # rows and columns of a tile
+TILE = 16  # rows and columns of a tile of wmma
+MATRIX = 8  # of one of a SIMD group
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,19 @@ class WarpCall:
     rows: int | None = None
 
 
+def side(buffer: Buffer) -> int:
+    """How many rows and columns a fragment of `buffer` has."""
+    return MATRIX if buffer.tag == "metal.simdgroup" else TILE
+
+
 def fragment_cells(tile: Tile) -> int:
     """How many cells of its buffer are one fragment, all threads of a warp together."""
-    return WARP * tile.stride if tile.buffer.tag == "warp" else TILE * TILE
+    return WARP * tile.stride if tile.buffer.tag == "warp" else side(tile.buffer) ** 2
 
 
 def fragment_of(tile: Tile) -> Expr:
     """The number of the fragment that a tile is: rows of fragments lie one after the other."""
     if tile.buffer.tag == "warp":
         return tile.offset // fragment_cells(tile)
-    row, column = tile.offset // tile.stride, tile.offset % tile.stride
-    return row // TILE * (tile.stride // TILE) + column // TILE
+    row, column, size = tile.offset // tile.stride, tile.offset % tile.stride, side(tile.buffer)
+    return row // size * (tile.stride // size) + column // size

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import sys
+from functools import partial, reduce
 
 from workbench.ir import (
     MATHS,
     REINTERPRET,
     BinOp,
     Broadcast,
+    Buffer,
     Call,
     Cast,
     Expr,
@@ -18,10 +20,12 @@ from workbench.ir import (
     Ramp,
     Select,
     as_expr,
+    binary,
     cast,
     const,
     dtypes,
     meet,
+    number_like,
     reinterpret,
 )
 from workbench.script.grammar import (
@@ -115,6 +119,34 @@ def _read_maths(r: Reader, tree: ast.Call) -> Expr:
     second = ", y" if MATHS[op] == 2 else ""
     hint = f'convert it first: T.{name}(T.Cast("float32", x){second})'
     raise r.error(tree, f"Can't take T.{name} of a value of type {first.dtype}", hint=hint)
+
+
+@function("call_pure_extern")
+def _read_extern(r: Reader, tree: ast.Call) -> Expr:
+    """CUDA's ``__dp4a`` of four cells each of A and B: their products, added to a number."""
+    if len(tree.args) != 5 or r.text(tree.args[1]).strip("\"'") != "__dp4a":
+        refuse_opaque(r, tree)
+    kind, total = read_dtype(r, tree.args[0]), _read_number(r, tree.args[4])
+    a, b = (_four_cells(r, arg) for arg in tree.args[2:4])
+    if a is None or b is None:
+        raise r.error(tree, "Can't read this `__dp4a`", hint="it takes A[T.Ramp(0, 1, 4)], twice")
+    products = (
+        binary("*", *(cast(kind, cell) for cell in pair)) for pair in zip(a, b, strict=True)
+    )
+    start = total if isinstance(total, Expr) else number_like(total, kind)
+    return reduce(partial(binary, "+"), products, cast(kind, start))
+
+
+def _four_cells(r: Reader, tree: ast.expr) -> list[Expr] | None:
+    if not isinstance(tree, ast.Subscript) or not r.is_function(tree.slice, "Ramp"):
+        return None
+    buffer, given = read_value(r, tree.value), tree.slice.args  # type: ignore[attr-defined]
+    if not isinstance(buffer, Buffer) or len(given) != 3 or len(buffer.shape) != 1:
+        return None
+    if [read_plain(r, arg) for arg in given[1:]] != [1, 4]:
+        return None
+    first = read_expr(r, given[0])
+    return [buffer[first + k] for k in range(4)]
 
 
 def _read_number(r: Reader, tree: ast.expr) -> Expr | int | float:

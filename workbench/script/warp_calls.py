@@ -28,8 +28,12 @@ from workbench.ir import (
 from workbench.script.grammar import read_plain, read_value, read_word
 from workbench.script.reader import Reader
 
-_TILE = (16, 16, 16)
+_TILE, _MATRIX = (16, 16, 16), (8, 8)
 _CALLS = {
+    "metal.make_filled_simdgroup_matrix": 5,
+    "metal.simdgroup_load": 7,
+    "metal.simdgroup_store": 7,
+    "metal.simdgroup_multiply_accumulate": 8,
     "tvm_load_matrix_sync": 8,
     "tvm_store_matrix_sync": 8,
     "tvm_fill_fragment": 6,
@@ -47,6 +51,8 @@ def read_warp_call(r: Reader, tree: ast.stmt) -> Stmt | None:
     name, args = r.function(call.func), call.args
     if len(args) != _CALLS[name]:
         raise _unreadable(r, call, f"it takes {_CALLS[name]} arguments")
+    if name.startswith("metal."):
+        return _of_simdgroup(r, name.removeprefix("metal."), call, args)
     if name == "tvm_mma_sync":
         return _product(r, call, args)
     if tuple(read_plain(r, size) for size in args[1:4]) != _TILE:
@@ -78,28 +84,61 @@ def _rows(r: Reader, tree: ast.expr, memory: Buffer) -> tuple[int, ...]:
     if r.text(tree) in told:
         return ()
     if rows is None and read_plain(r, tree) == memory.shape[1]:
-        return (_TILE[1],)
+        return (int(memory.shape[1]),)
     raise _unreadable(r, tree, f"rows are as far apart as the first stride of {memory.name}")
 
 
-def _product(r: Reader, call: ast.Call, args: Sequence[ast.expr]) -> Stmt:
-    total, a, b, before = (_tile(r, args[k]) for k in (0, 2, 4, 6))
+def _of_simdgroup(r: Reader, name: str, call: ast.Call, args: Sequence[ast.expr]) -> Stmt:
+    """As `read_warp_call`, of a call on matrices of 8 x 8 of Metal's."""
+    matrix = _tile(r, args[0], _MATRIX)
+    if name == "simdgroup_multiply_accumulate":
+        return _product(r, call, args, (name,))
+    sizes = args[3:5] if name == "make_filled_simdgroup_matrix" else args[4:6]
+    if tuple(read_plain(r, size) for size in sizes) != _MATRIX:
+        raise _unreadable(r, call, "a matrix has 8 rows and columns")
+    i, j = Var("i"), Var("j")
+    if name == "make_filled_simdgroup_matrix":
+        value = read_value(r, args[2])
+        if not isinstance(value, (Expr, int, float)):
+            raise _unreadable(r, args[2], "it fills with a number")
+        value = value if isinstance(value, Expr) else number_like(value, matrix.dtype)
+        return _nest((name,), [i, j], BufferStore(matrix, cast(matrix.dtype, value), (i, j)), 8)
+    memory = _tile(r, args[2], _MATRIX)
+    rows = _rows(r, args[3], memory)
+    turned = bool(read_plain(r, args[6]))
+    if name == "simdgroup_store":
+        if turned:
+            raise _unreadable(r, args[6], "a matrix is stored row by row")
+        stored = BufferStore(memory, matrix[i, j], (i, j))
+        return _nest((name, "row_major", *rows), [i, j], stored, 8)
+    stored = BufferStore(matrix, memory[i, j], (j, i) if turned else (i, j))
+    order = "col_major" if turned else "row_major"
+    return _nest((name, order, *rows), [i, j], stored, 8)
+
+
+def _product(
+    r: Reader, call: ast.Call, args: Sequence[ast.expr], note: tuple[str, ...] = ("tvm_mma_sync",)
+) -> Stmt:
+    shape = _TILE[:2] if note == ("tvm_mma_sync",) else _MATRIX
+    total, a, b, before = (_tile(r, args[k], shape) for k in (0, 2, 4, 6))
     if before is not total:
         raise _unreadable(r, call, "it adds to what is in the fragment that it writes")
     i, j, k = Var("i"), Var("j"), Var("k")
     factors = [cast(total.dtype, part) for part in (a[i, k], b[k, j])]
     value = binary("+", total[i, j], binary("*", *factors))
-    return _nest(("tvm_mma_sync",), [i, j, k], BufferStore(total, value, (i, j)))
+    return _nest(note, [i, j, k], BufferStore(total, value, (i, j)), shape[0])
 
 
-def _nest(call: tuple[str | int, ...], counted: list[Var], body: Stmt) -> Stmt:
-    zero, size = const(0, "int32"), const(_TILE[0], "int32")
+def _nest(
+    call: tuple[str | int, ...], counted: list[Var], body: Stmt, side: int = _TILE[0]
+) -> Stmt:
+    zero, size = const(0, "int32"), const(side, "int32")
     for var in reversed(counted[1:]):
         body = For(var, zero, size, "serial", body)
     return For(counted[0], zero, size, "serial", body, annotations=((WARP_CALL, call),))
 
 
-def _tile(r: Reader, tree: ast.expr) -> Buffer:
+def _tile(r: Reader, tree: ast.expr, shape: tuple[int, ...] = _TILE[:2]) -> Buffer:
     """The buffer of ``C.data`` or ``A.access_ptr("r")``, which TVM prints as T.tvm_access_ptr."""
     told, how = tree, "data"
     if r.is_function(tree, "tvm_access_ptr") and len(tree.args) > 1:  # type: ignore[attr-defined]
@@ -108,9 +147,10 @@ def _tile(r: Reader, tree: ast.expr) -> Buffer:
         told, how = tree.func, "access_ptr"
     if isinstance(told, ast.Attribute) and told.attr == how:
         buffer = read_value(r, told.value)
-        if isinstance(buffer, Buffer) and buffer.shape == _TILE[:2]:
+        if isinstance(buffer, Buffer) and buffer.shape == shape:
             return buffer
-    raise _unreadable(r, tree, 'a tile is C.data or A.access_ptr("r"), of 16 x 16')
+    size = " x ".join(map(str, shape))
+    raise _unreadable(r, tree, f'a tile is C.data or A.access_ptr("r"), of {size}')
 
 
 def _unreadable(r: Reader, tree: ast.AST, hint: str) -> Fail:

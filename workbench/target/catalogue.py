@@ -131,6 +131,7 @@ def _metal(name: str, title: str, sheet: dict[str, object], source: str) -> Targ
         "warp_size": 32,
         "max_vector_bytes": 16,
         "max_shuffle_bytes": 4,
+        "simdgroup": True,
     }
     sources = dict.fromkeys(facts, tables) | dict.fromkeys(sheet, source)
     sources["max_shuffle_bytes"] = shuffles

@@ -31,6 +31,7 @@ class Target:
     async_copy_bytes: tuple[int, ...] | None = None  # of a thread, from global to shared memory
     wmma: bool | None = None  # whether a warp multiplies tiles of 16 x 16 halves, on Tensor Cores
     mma: bool | None = None  # whether it does so by mma.sync of 16 x 8 x 16
+    simdgroup: bool | None = None  # whether it has matrices of 8 x 8, held by a SIMD group
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None
