@@ -163,3 +163,19 @@ def test_bands_of_memory_take_times_once_these_may_be_seen():
     send(lab, do="guess", name=lab.session.page["guess"]["name"], number="1")
     assert "the longer is what carries it busy" in legend(lab)
     assert lab.session.desk.widest == widest, "one scale for all programs of the lab"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"name": "none of that name", "number": "3"},
+        {"name": "none of that name"},
+        {"number": 3},
+    ],
+)
+def test_what_nobody_asks_is_refused_and_changes_nothing(message: dict[str, Any]):
+    lab = stepped()
+    name = lab.session.page["guess"]["name"]
+    send(lab, **{"do": "guess", "name": name, **message})
+    assert lab.status["kind"] == "refused" and not lab.history.answers
+    assert lab.session.page["guess"]["open"]
