@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 import workbench as wb
+from tests.browser.axe import accessible
 from tests.browser.plain import Plain
-from tests.browser.test_lab import AXE, shoot
+from tests.browser.test_lab import shoot
 from tests.support.every import some
 from tests.widgets.programs import WINDOW, parse, window_steps
 from workbench.schedule import Schedule
@@ -50,8 +50,7 @@ def test_a_barrier_is_taken_away_and_put_back(plain: Plain, scheme: str):
     expect(found.locator("svg text")).to_contain_text(["thread 1 writes", "thread 0 reads"])
     expect(faulty).to_have_count(2)
     shoot(plain.page, f"broken-{scheme}")
-    said = Axe().run(plain.page, context=".wb-lab", options=AXE)
-    assert said.violations_count == 0, said.generate_report()
+    accessible(plain.page)
     lab.get_by_role("tab", name="TensorIR").click()
     expect(faulty).to_contain_text(["A_shared[v0] = A[v0]", "B[vi] = "])
     lab.get_by_role("tab", name="CUDA").click()

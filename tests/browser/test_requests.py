@@ -90,6 +90,15 @@ def test_an_access_and_a_turn_are_chosen(plain: Plain):
     expect(access).to_have_value("write C")
 
 
+def test_a_picture_of_what_nobody_runs_leads_to_the_form_of_bind(plain: Plain):
+    lab = plain.open([wb.lab(matmul(8), actions=["split"], panes=["occupancy"])]).locator(".wb-lab")
+    lab.get_by_role("button", name="bind i", exact=False).click()
+    expect(lab.locator(".wb-menu")).to_be_visible()
+    lab.get_by_role("button", name="apply bind").click()
+    expect(lab.locator(".wb-machine .wb-refusal")).to_have_count(0)
+    expect(lab.locator(".wb-machine figure")).to_be_visible()
+
+
 def test_a_lane_that_is_clicked_chooses_its_thread_in_all_pictures(plain: Plain):
     lab = plain.open([wb.lab(product(), panes=["sectors", "tiles"])]).locator(".wb-lab")
     expect(lab.locator(".wb-strips .wb-chosen")).to_have_count(0)

@@ -240,10 +240,11 @@ TIMES = draw.Times({("A", True): 40.0, ("A_shared", True): 10.0, ("C", False): 0
 def test_by_time_bands_are_as_wide_as_what_carries_them_is_busy():
     """40 µs are as wide as a band gets, 30 px; a quarter is 7.5, and next to nothing a hair."""
     memory = insight.memory(shared())
-    scenes = [
-        draw.memory_picture(memory, None, replace(TIMES, before=then)).strips[0]
+    pictures = [
+        draw.memory_picture(memory, None, replace(TIMES, before=then))
         for then in (None, {("A", True): 20.0, ("A_shared", True): 10.5})
     ]
+    scenes = [picture.strips[0] for picture in pictures]
     for scene in scenes:
         wide = {band.of.buffer: band.width for band in rects(scene, "read", "write")}
         assert wide == {
@@ -258,6 +259,8 @@ def test_by_time_bands_are_as_wide_as_what_carries_them_is_busy():
         nothing_crosses(scene)
     ghosts = [{g.of.buffer: g.width for g in rects(scene, "ghost")} for scene in scenes]
     assert ghosts == [{}, {"A": 15}], "half a pixel is none"
+    assert ["Hatched" in picture.caption for picture in pictures] == [False, True]
+    assert {picture.kind for picture in pictures} == {"modelled"}
 
 
 def test_loads_of_a_buffer_on_two_ways_share_its_time_by_their_bytes():

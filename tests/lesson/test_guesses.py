@@ -72,7 +72,7 @@ def test_the_time_is_hidden_until_the_guess_and_as_the_lesson_says(name: str):
     assert (loads[1] or 0) / (loads[0] or 1) == pytest.approx(fewer, rel=0.01)
     assert lab.session.page["bar"]["us"] == lab.session.page["guess"]["was"]
     lab.at, lab.against = asked, begun
-    for machine in ("memory", "occupancy", "roofline"):
+    for machine in ("memory", "roofline"):
         lab.view = {**lab.view, "machine": machine}
         send(lab, do="model")
     assert f"{truth:.3g}" not in told(lab.session.state)

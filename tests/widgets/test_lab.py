@@ -21,7 +21,6 @@ from workbench.history.write_whole import NotWritten
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, widget
-from workbench.widgets.page.question import along
 from workbench.widgets.page.view import COST_PANES
 from workbench.widgets.still import offline
 from workbench.widgets.still.offline import last_page
@@ -446,10 +445,8 @@ def test_an_open_question_is_asked_once_of_each_program():
     open_question = question()
     judge = open_question.judge
     sch = Schedule(parse(ADD))
-    counting = along(
-        replace(open_question, judge=lambda func: asked.append(func) or judge(func)), sch.history
-    )
-    assert counting is not None
+    counted = replace(open_question, judge=lambda func: asked.append(func) or judge(func))
+    counting = counted.along(sch.history)
     for number in range(20):
         sch.annotate("i", "note", number)
         assert counting.judge(sch.func) is None

@@ -112,7 +112,7 @@ def memory_picture(
     strips = tuple(_strip(memory, beside, rows, times, scrolls=several) for beside in sides)
     legend = (BY_TIME if times else BY_BYTES) + LEGEND
     caption = "\n".join((memory.caption, legend, *_legend(lanes, times)))
-    return Picture(strips, caption, memory.table, memory.kind)
+    return Picture(strips, caption, memory.table, "modelled" if times else memory.kind)
 
 
 def covered_places(memory: Memory) -> tuple[Scene, ...]:
@@ -141,7 +141,8 @@ def _covered(shape: Shape) -> Shape:
 def _legend(lanes: Sequence[Lane], times: Times | None) -> Iterator[str]:
     """What is to be said of what only some pictures have."""
     bands = [band for lane in lanes for band in lane.bands]
-    if any(b.before is not None for b in bands) or (times is not None and times.before):
+    drawn = any(_weight(lane, b, times).was is not None for lane in lanes for b in lane.bands)
+    if drawn or any(band.before is not None for band in bands):
         yield "Hatched bands, and numbers in brackets, are those of the step before."
     places = dict.fromkeys(band.at for band in bands if band.at)
     if places:

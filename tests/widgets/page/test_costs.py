@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.support.saved_page import saved_state
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
-from workbench import lesson
+from workbench import insight, lesson, target
 from workbench.diag import Fail
 from workbench.insight import recorded
 from workbench.ir import PrimFunc
@@ -25,6 +25,61 @@ def window() -> Schedule:
     sch = Schedule(parse(WINDOW))
     window_steps(sch)
     return sch
+
+
+SMALL = """
+@T.prim_func
+def main(A: T.Buffer(({cells} + {more},), "float32"), B: T.Buffer(({cells},), "float32")):
+    S = T.alloc_buffer(({cells},), scope="shared")
+    for i_0 in T.thread_binding({blocks}, thread="blockIdx.x"):
+        for i_1 in T.thread_binding({threads}, thread="threadIdx.x"):
+{body}
+"""
+GUARDED = """
+            with T.block("B"):
+                T.where(i_0 * {threads} + i_1 < {cells})
+                v = T.axis.spatial({cells}, i_0 * {threads} + i_1)
+                B[v] = {value}
+"""
+EXCHANGED = """
+            with T.block("S"):
+                v = T.axis.spatial({cells}, i_1)
+                S[v] = A[v]
+        for i_2 in T.thread_binding({threads}, thread="threadIdx.x"):
+            with T.block("B"):
+                v = T.axis.spatial({cells}, i_2)
+                B[v] = S[v] + S[{cells} - 1 - v]
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "value", "sizes", "by_hand", "roofline"),
+    [
+        # two blocks of 4 threads, 8 cells: a load, a product and a store each
+        (GUARDED, "A[v] * T.float32(2)", (8, 0, 2, 4), (2, 4, 1, 0, 0, 0, 0), (8, 64, 64)),
+        # a window of three in a block of 4: 12 loads of 6 cells, 8 sums
+        (GUARDED, "A[v] + A[v + 1] + A[v + 2]", (4, 2, 1, 4), (1, 4, 3, 0, 0, 0, 0), (8, 64, 40)),
+        # three blocks of 8 threads for 20 cells: four threads have none
+        (GUARDED, "A[v] * T.float32(2)", (20, 0, 3, 8), (3, 8, 1, 0, 0, 0, 4), (20, 160, 160)),
+        # 16 threads give each other what they load: 64 bytes, one barrier, two reads an output
+        (EXCHANGED, "", (16, 0, 1, 16), (1, 16, 1, 2, 64, 1, 0), (16, 128, 128)),
+        # 32 threads: a warp waits, too
+        (EXCHANGED, "", (32, 0, 1, 32), (1, 32, 1, 2, 128, 1, 0), (32, 256, 256)),
+    ],
+)
+def test_on_paper(body: str, value: str, sizes: Any, by_hand: Any, roofline: Any):
+    """Blocks, threads in each, loads of each memory an output, shared bytes, barriers, idle."""
+    given = dict(zip(("cells", "more", "blocks", "threads"), sizes, strict=True))
+    text = SMALL.format(body=body.strip("\n").format(value=value, **given), **given)
+    text = text.replace(f"{sizes[0]} + {sizes[1]}", str(sizes[0] + sizes[1]))
+    if body is GUARDED:
+        text = "\n".join(line for line in text.splitlines() if "alloc_buffer" not in line)
+    func = parse(text)
+    found = costs.count(func, [costs.IDLE])
+    names = (*costs.COSTS[:6], costs.IDLE)
+    assert [found[name].number for name in names] == [*by_hand]
+    roofs = insight.roofline(wb.build(func).kernels, target.get("nvidia/h200"))
+    assert roofs is not None and (roofs.work, roofs.bytes, roofs.least_bytes) == roofline
 
 
 def strip(lab: Lab) -> dict[str, Any]:

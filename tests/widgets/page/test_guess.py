@@ -20,6 +20,7 @@ from workbench.widgets.page.costs import MODEL, count, totals_of
 from workbench.widgets.page.guess import Guess, amount_text, changed_most, guess, weighed
 from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.question import NOT_SURE
+from workbench.widgets.still.offline import last_page
 
 
 def stepped(**options: Any) -> Lab:
@@ -98,8 +99,7 @@ def test_the_time_is_nowhere_until_the_guess_is_made_and_then_beside_it(tmp_path
     assert page["bar"]["us"] == truth and page["bar"]["marks"][0]["words"] == "your guess 1 µs"
     send(lab, do="guess", name=name, number="9")
     assert lab.status["kind"] == "refused" and lab.history.answers == {name: "1 µs"}
-    lab.to_html(tmp_path / "lab.html")
-    assert "You guessed" in (tmp_path / "lab.html").read_text()
+    assert f"You guessed: {page['guess']['text']} 1" in last_page(lab.session)
 
 
 def test_one_press_skips_and_a_step_that_was_seen_does_not_ask():
@@ -163,3 +163,19 @@ def test_bands_of_memory_take_times_once_these_may_be_seen():
     send(lab, do="guess", name=lab.session.page["guess"]["name"], number="1")
     assert "the longer is what carries it busy" in legend(lab)
     assert lab.session.desk.widest == widest, "one scale for all programs of the lab"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"name": "none of that name", "number": "3"},
+        {"name": "none of that name"},
+        {"number": 3},
+    ],
+)
+def test_what_nobody_asks_is_refused_and_changes_nothing(message: dict[str, Any]):
+    lab = stepped()
+    name = lab.session.page["guess"]["name"]
+    send(lab, **{"do": "guess", "name": name, **message})
+    assert lab.status["kind"] == "refused" and not lab.history.answers
+    assert lab.session.page["guess"]["open"]

@@ -13,6 +13,7 @@ from workbench.history.history import HistoryNode
 from workbench.ir import For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
+from workbench.widgets.page.acts import act_of
 from workbench.widgets.page.at_place import offer_at
 from workbench.widgets.page.cost_bar import seen_time, shown_bar
 from workbench.widgets.page.costs import hidden_strip, strip
@@ -71,6 +72,7 @@ def page(
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and (picture not in made["pictures"] or picture == "memory"):  # times come later
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}
+    made["act"] = act_of(made["pictures"].get(picture), node.func, desk)
     chosen = view.place if view.place in names.about else ""
     known_offer = made["offers"].get(chosen)
     if chosen and (known_offer is None or (view.more and not known_offer["all"])):

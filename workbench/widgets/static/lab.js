@@ -37,7 +37,7 @@ export function openLab({ model, el }) {
     relink();
     reach();
   });
-  const [machine, compare] = [machinePane(lab), comparePane(lab)];
+  const [machine, compare] = [machinePane(lab, menu), comparePane(lab)];
   const [history, run, opened] = [historyPane(lab), runPane(lab), openedCosts(lab, menu)];
   const costs = costStrip(lab, opened);
   const parts = [

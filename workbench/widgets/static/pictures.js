@@ -5,7 +5,8 @@ import { pictureView } from "./picture.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
 
-export function machinePane(lab) {
+/** `menu` opens the form of the step that a picture waits for. */
+export function machinePane(lab, menu) {
   const head = tabBar("picture", (name) => lab.show({ machine: name }));
   const controls = h("div.wb-row");
   const body = h("div.wb-body");
@@ -39,8 +40,18 @@ export function machinePane(lab) {
     }
     drawnFrom = from;
     body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
+    if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     stage.draw(picture);
     settle();
+  }
+
+  function act({ verb, place, at, offered }) {
+    const call = `${verb} ${at}`;
+    const go = () => {
+      if (!offered) lab.show({ more: true });
+      menu.open(place, (now) => menu.markOf(now), verb);
+    };
+    return h("button.wb-fault-verb", { onclick: go, "data-f": "act" }, `${call} ▸`);
   }
 
   function whoControls({ buffers }, shown) {
@@ -75,6 +86,7 @@ export function machinePane(lab) {
       lab.page?.axes,
       lab.page?.buffers,
       lab.page?.requests,
+      lab.page?.act,
     ],
   };
 }
