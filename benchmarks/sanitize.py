@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.codegen import source
+from workbench.codegen.cuda import CUDA
 from workbench.ir import Buffer, dtypes
 from workbench.lower.shared_memory import dynamic_shared
 from workbench.runtime import Built
@@ -78,7 +79,8 @@ def _launch(built: Built, name: str) -> str:
             size = flat.shape[0] * dtypes.itemsize(flat.dtype)
             filled = "true" if views[flat] in given else "false"
             variable = arrays[views[flat]] = f"{name}_{flat.name}"
-            before.append(f"  float* {variable} = (float*)array({size}, {filled});")
+            ctype = CUDA.types[flat.dtype]
+            before.append(f"  {ctype}* {variable} = ({ctype}*)array({size}, {filled});")
         grid, block = (f"dim3({', '.join(map(str, size))})" for size in (kernel.grid, kernel.block))
         arguments = ", ".join(arrays[views[flat]] for flat in kernel.params)
         function, shared = f"{name}_{kernel.name}", dynamic_shared(kernel)[1]

@@ -26,6 +26,7 @@ MADE_BY = {
     "emulate.Wrong": "emulate.first_wrong",
     "lesson.Banks": "lesson.banks",
     "lesson.Comparison": "lesson.compare",
+    "lesson.Held": "lesson.fragments",
     "lesson.Losses": "lesson.why",
     "lesson.Goal": "lesson.Exercise",
     "lesson.Progress": "lesson.progress",

@@ -568,14 +568,14 @@ def test_a_thread_axis_has_a_tag_and_begins_at_0():
 def test_what_stages_do_not_have():
     s, _, _, c = made()
     with pytest.raises(NotCarried) as error:
-        s[c].tensorize
+        s[c].prefetch
     assert str(error.value) == (
-        "Can't use tvm.te.Stage.tensorize: tvm.te.Stage.tensorize is TVM's, and is not in the "
+        "Can't use tvm.te.Stage.prefetch: tvm.te.Stage.prefetch is TVM's, and is not in the "
         "workbench.\n"
-        "asked: tvm.te.Stage.tensorize\n"
-        "found: it makes what runs by code whose meaning is taken on trust\n"
-        "do:    write what it means and what runs as T.prim_func: tir.TensorIntrin.register(name, "
-        "desc, impl), then sch.tensorize(loop, name)"
+        "asked: tvm.te.Stage.prefetch\n"
+        "found: it has no verb of ours that it could become\n"
+        "do:    schedule the program's loops: sch = wb.Schedule(te.create_prim_func([A, B])), "
+        "sch.show()"
     )
     with pytest.raises(NotCarried, match=r"s\.applied\(\[A, B\]\) is the schedule in steps$"):
         s.normalize

@@ -17,6 +17,8 @@ from workbench.ir import PrimFunc
 from workbench.lesson import loads_of
 from workbench.lesson.programs import Ways, staged, stages
 from workbench.lesson.questions import QUESTIONS
+from workbench.lesson.tile_convolutions import share_out as to_warps
+from workbench.lesson.tile_convolutions import tensor_cores, tile_convolution
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
 from workbench.widgets.page.guess import Guess
@@ -74,6 +76,20 @@ def blurred(how: Ways) -> Schedule:
 
 # Whose programs decide the questions of which names begin so; the first that fits. Where a block is
 # named, they are asked about alone: on the way there is much that comes as often.
+def shared_out() -> Schedule:
+    """Lesson 10's convolution with its tiles shared out to warps."""
+    sch = Schedule(tile_convolution(2, 4, 4, 4))
+    to_warps(sch, (2, 2), (2, 2), 2)
+    return sch
+
+
+def tensorized() -> Schedule:
+    """The same, all of its tiles done by calls of a warp."""
+    sch = Schedule(tile_convolution(2, 4, 4, 4))
+    tensor_cores(sch, (2, 2), (2, 2))
+    return sch
+
+
 HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
     "vector_2_4": (lambda: added([2, 4]), ""),
     "vector_4_2": (lambda: added([4, 2]), ""),
@@ -94,6 +110,8 @@ HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
     ),
     "tile_": (ahead_small, "C_update"),
     "ahead_": (ahead_small, "C_update"),
+    "warp_uses": (shared_out, ""),
+    "warp_calls": (tensorized, ""),
 }
 
 
@@ -129,7 +147,9 @@ def answers_of(question: Question, func: PrimFunc, truth: str) -> re.Pattern[str
     number = truth.split()[0]
     loads = loads_of(func, "A")
     words = [truth, rf"{number} now", rf"× {number}\b", rf"x {number}\b"]
-    words += [rf"{n}\b(?!–)" for n in {f"{loads:,}", str(loads)} if loads > 100]
+    of_warps = any(question is CHOSEN[name] for name in ("warp_uses", "warp_calls"))
+    told = {f"{loads:,}", str(loads)} if loads > 100 and not of_warps else ()  # which say nothing
+    words += [rf"{n}\b(?!–)" for n in told]
     return re.compile("|".join(rf"(?<![\d,.–]){word}" for word in words))  # not an end of t 64–128
 
 

@@ -17,7 +17,6 @@ from workbench.history.errors import ScheduleError
 from workbench.history.history import HistoryNode
 from workbench.history.step import Ref, Step
 from workbench.history.trace import Bare, PythonLines, Trace, locate
-from workbench.history.tvm_intrinsics import IMPORT, registered, tvm_name
 from workbench.ir import Block, BlockId, IRModule, dtypes
 from workbench.ir.places import places
 from workbench.script.writer import string
@@ -26,6 +25,7 @@ from workbench.verbs.caching import named_buffer, nth_buffer
 from workbench.verbs.pipeline_notes import notes
 from workbench.verbs.primitive import REGISTRY
 from workbench.verbs.site import Site
+from workbench.verbs.tvm_intrinsics import IMPORT, registered, tvm_name
 
 _HEAD = '''"""The steps of a schedule for apache-tvm 0.27; `module` is what TVM makes of them."""
 
