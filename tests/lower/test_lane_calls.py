@@ -16,6 +16,7 @@ from tests.lower.test_warp_calls import inputs
 from tests.support.cpp import compile_cpp
 from tests.support.mma_product import Product, scheduled
 from workbench import emulate, insight
+from workbench.codegen.cuda_mma import CUDA_MMA
 from workbench.ir import (
     Buffer,
     BufferLoad,
@@ -41,6 +42,8 @@ AMPERE = "nvidia/a100"
 # A turn of its own for what comes ahead of the first, in the middle and behind the last.
 ALL = Product(32, 32, 96, 32, 32, 32, 1, 2, stages=3)
 PLAIN = replace(ALL, trans=False, swizzle=False, stages=1, ahead=0)
+BYTES = replace(PLAIN, trans=True, k=64, terms=64, dtype="int8")
+TF32 = replace(PLAIN, trans=True, k=16, terms=16, dtype="float32")
 
 
 @cache
@@ -49,9 +52,10 @@ def built(of: Product) -> Built:
 
 
 def test_products_are_right_on_the_emulator_and_as_cpp(gxx: str):
-    kernels = [built(of) for of in (ALL, PLAIN)]
+    every = (ALL, PLAIN, BYTES, TF32)
+    kernels = [built(of) for of in every]
     jobs, wanted = [], []
-    for number, (kernel, of) in enumerate(zip(kernels, (ALL, PLAIN), strict=True)):
+    for number, (kernel, of) in enumerate(zip(kernels, every, strict=True)):
         a, b, c = inputs(wb.Schedule(kernel.func))
         wanted.append(a.astype("float32") @ (b.T if of.trans else b).astype("float32"))
         other = c.copy()
@@ -63,11 +67,31 @@ def test_products_are_right_on_the_emulator_and_as_cpp(gxx: str):
         np.testing.assert_array_equal(arrays[-1], right)
 
 
+def test_factors_of_float32_are_rounded_to_tf32():
+    rng, kernel = np.random.default_rng(0), built(TF32)
+    a, b, c = (rng.standard_normal(p.shape).astype("float32") for p in kernel.func.params)
+    kernel.emulate(a, b, c)
+    nearest = [((x.view("uint32") + 0x1000) >> 13 << 13).view("float32") for x in (a, b)]
+    rounded, whole = (one @ other.T for one, other in (nearest, (a, b)))
+    assert np.abs(c - rounded).max() < 1e-5 < 1e-3 < np.abs(c - whole).max()
+
+
+def test_sums_of_bfloat16_are_float32():
+    kernel = built(replace(PLAIN, k=32, dtype="bfloat16"))
+    a, b, c = (np.full(p.shape, 1.5, "float32") for p in kernel.func.params)
+    a[0, 0] = 2**-9  # of which a sum in bfloat16 would know nothing
+    kernel.emulate(a, b, c)
+    assert c[0, 0] == 31 * 2.25 + 1.5 * 2**-9 and c[1, 0] == 32 * 2.25
+
+
 @pytest.mark.parametrize("arch", ["sm_80"])
 def test_nvcc_takes_the_calls(nvcc: str, tmp_path: Path, arch: str):
     of = Product(128, 64, 96, 64, 32, 32, 2, 2, stages=3)
     text = wb.build(scheduled(of), target=AMPERE).source
     assert "ldmatrix_x4(" in text and "mma_f16f16f32(" in text and ") ^ (" in text
+    others = enumerate(f for name, f in CUDA_MMA.items() if f"{name}(" not in text)
+    functions = "\n".join(f.format(function="__device__ ", name=f"f{k}") for k, f in others)
+    text += f"namespace others {{\n{functions}\n}}\n"
     said = compiled(nvcc, text, tmp_path, f"-arch={arch}", "-cubin")
     assert "0 bytes spill stores" in said
 

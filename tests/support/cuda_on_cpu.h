@@ -182,8 +182,13 @@ template <bool turned> void load_matrices(unsigned* to, const void* row) {
       ((uint16_t*)to)[matrix * 2 + k] = given[turned ? line : at];
     }
 }
-inline void ldmatrix_x4(unsigned* to, const void* row) { load_matrices<false>(to, row); }
-inline void ldmatrix_x4_trans(unsigned* to, const void* row) { load_matrices<true>(to, row); }
+inline void ldmatrix_x4(void* to, const void* row) { load_matrices<false>((unsigned*)to, row); }
+inline void ldmatrix_x4_trans(void* to, const void* row) { load_matrices<true>((unsigned*)to, row); }
+// A float rounded to the 10 bits behind the point of TF32, the nearest, ties away from zero.
+struct Tf32 {
+  unsigned bits;
+  operator float() const { return __int_as_float((bits + 0x1000) & 0xffffe000u); }
+};
 // Two products of 16 x 8, one behind the other: of halves with 16 terms, of bytes with 32.
 template <typename Cell, typename Sum>
 void add_products(void* sum, const unsigned* a, const unsigned* b) {
@@ -213,6 +218,9 @@ void add_products(void* sum, const unsigned* a, const unsigned* b) {
 PRODUCTS(f16f16f32, half, float, float) PRODUCTS(f16f16f16, half, half, unsigned)
 PRODUCTS(bf16bf16f32, __nv_bfloat16, float, float) PRODUCTS(i8i8i32, signed char, int, int)
 #undef PRODUCTS
+inline void mma_tf32tf32f32(float* s, const float* a, const float* b) {
+  add_products<Tf32, float>(s, (const unsigned*)a, (const unsigned*)b);
+}
 
 // What the generated part says about each program: its launches, one after the other.
 struct Launch {

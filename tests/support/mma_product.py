@@ -16,13 +16,15 @@ from workbench import script
 from workbench.ir.dtypes import itemsize
 
 TILE, WARP = 16, 32
+BITS = 'T.reinterpret("uint32", {}) + T.uint32(0x1000) & T.uint32(0xFFFFE000)'
+ROUNDED = f'T.reinterpret("float32", {BITS})'  # to TF32
 SHORT = {"float16": "f16", "bfloat16": "bf16", "int8": "i8", "float32": "f32", "int32": "i32"}
 
 
 PRODUCT = """@T.prim_func
 def main(
     A: T.Buffer(({m}, {k}), "{dtype}"),
-    B: T.Buffer(({b}), "{dtype}"),
+    B: T.Buffer(({shape}), "{dtype}"),
     C: T.Buffer(({m}, {n}), "{out}"),
 ):
     for i, j, k in T.grid({m}, {n}, {k}):
@@ -30,7 +32,7 @@ def main(
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
                 C[vi, vj] = T.{out}(0)
-            C[vi, vj] = C[vi, vj] + T.Cast("{out}", A[vi, vk]) * T.Cast("{out}", B[{at}])
+            C[vi, vj] = C[vi, vj] + {a} * {b}
 """
 
 
@@ -101,9 +103,7 @@ SMALL = Product(64, 64, 128, 32, 32, 64, 1, 2, stages=3)
 
 def scheduled(of: Product) -> wb.Schedule:
     """The product as `of` says, all of its tiles done by calls of a warp."""
-    b, at = (f"{of.n}, {of.k}", "vj, vk") if of.trans else (f"{of.k}, {of.n}", "vk, vj")
-    text = PRODUCT.format(m=of.m, n=of.n, k=of.k, b=b, at=at, dtype=of.dtype, out=of.out)
-    sch = wb.Schedule(script.parse(text))
+    sch = wb.Schedule(script.parse(_program(of)))
     shared = [sch.cache_read("C", name, "shared") for name in "AB"]
     held = [sch.cache_read("C", f"{name}_shared", "warp") for name in "AB"]
     out = sch.cache_write("C", 0, "warp")
@@ -140,6 +140,15 @@ def scheduled(of: Product) -> wb.Schedule:
     return sch
 
 
+def _program(of: Product) -> str:
+    """The text of the product; of float32 the factors are rounded to TF32."""
+    shape, at = (f"{of.n}, {of.k}", "vj, vk") if of.trans else (f"{of.k}, {of.n}", "vk, vj")
+    as_factor = f'T.Cast("{of.out}", {{}})' if of.dtype != of.out else ROUNDED
+    a, b = as_factor.format("A[vi, vk]"), as_factor.format(f"B[{at}]")
+    sizes = {"m": of.m, "n": of.n, "k": of.k, "shape": shape}
+    return PRODUCT.format(**sizes, a=a, b=b, dtype=of.dtype, out=of.out)
+
+
 def _fetch(sch: wb.Schedule, of: Product, block: Any) -> None:
     """Let all threads of a block copy a tile, 16 bytes at a time."""
     cells = sch.fuse(*sch.get_loops(block)[-2:])
@@ -153,7 +162,7 @@ def _fetch(sch: wb.Schedule, of: Product, block: Any) -> None:
 
 def _tensorize(sch: wb.Schedule, of: Product) -> None:
     how, step = "_trans" if of.trans else "", 2 * of.vector
-    short, out = SHORT[of.dtype], SHORT[of.out]
+    short, out = SHORT[of.dtype] if of.dtype != of.out else "tf32", SHORT[of.out]
     for block, name, tile in (
         ("A_shared_warp", f"mma_ldmatrix_{short}_a", (TILE, step)),
         ("B_shared_warp", f"mma_ldmatrix_{short}_b{how}", (TILE, step) if how else (step, TILE)),

@@ -23,21 +23,25 @@ _SUMS = {
 _PTX = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "s8", "int32": "s32"}
 
 
+_ROUNDED = "".join(f"cvt.rna.tf32.f32 r{k}, %{8 + k}; " for k in range(8))
+
+
 def _loads() -> Iterator[tuple[str, str]]:
     for how in ("", "_trans"):
         yield (
             f"ldmatrix_x4{how}",
-            f"""{{function}}void {{name}}(unsigned* to, const void* row) {{{{
+            f"""{{function}}void {{name}}(void* to, const void* row) {{{{
   asm volatile("ldmatrix.sync.aligned.m8n8.x4{how.replace("_", ".")}.shared.b16 "
                "{{{{%0, %1, %2, %3}}}}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "=r"(((unsigned*)to)[0]), "=r"(((unsigned*)to)[1]),
+                 "=r"(((unsigned*)to)[2]), "=r"(((unsigned*)to)[3])
                : "r"((unsigned)__cvta_generic_to_shared(row)) : "memory");
 }}}}""",
         )
 
 
 def _products() -> Iterator[tuple[str, str]]:
-    for dtype, out in MULTIPLIED:
+    for dtype, out in MULTIPLIED[:-1]:
         ctype, count, *_ = _SUMS[out]
         half = count // 2  # registers of 8 columns of the sum
         types = ".".join(_PTX[each] for each in (out, dtype, dtype, out))
@@ -58,6 +62,27 @@ def _products() -> Iterator[tuple[str, str]]:
                  {operands("b", "unsigned", 4)});
 }}}}""",
         )
+
+
+def _rounded_product() -> tuple[str, str]:
+    """Of float32: each factor is rounded to TF32, and a product has 8 terms."""
+    products = []
+    for part in range(2):
+        sums, b = numbered(part * 4, 4), f"{{{{r{4 + 2 * part}, r{5 + 2 * part}}}}}"
+        told = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+        products.append(f'"{told} "\n               "{sums}, {{{{r0, r1, r2, r3}}}}, {b}, {sums};"')
+    return (
+        "mma_tf32tf32f32",
+        f"""{{function}}void {{name}}(float* sum, const float* a, const float* b) {{{{
+  asm volatile("{{{{.reg .b32 r<8>; "
+               "{_ROUNDED[: len(_ROUNDED) // 2]}"
+               "{_ROUNDED[len(_ROUNDED) // 2 :]}"
+               {(chr(10) + " " * 15).join(products)} "}}}}"
+               : {operands("sum", "float", 8, "+")}
+               : {operands("a", "float", 4)},
+                 {operands("b", "float", 4)});
+}}}}""",
+    )
 
 
 def _fills() -> Iterator[tuple[str, str]]:
@@ -84,5 +109,5 @@ def _stores() -> Iterator[tuple[str, str]]:
         )
 
 
-CUDA_MMA = {**dict(_loads()), **dict(_products()), **dict(_fills()), **dict(_stores())}
+CUDA_MMA = dict((*_loads(), *_products(), _rounded_product(), *_fills(), *_stores()))
 """By the name of a function its text: a format of {function} and {name}, as other helpers'."""

@@ -20,6 +20,7 @@ SHORT = {  # in names of calls of a warp
     "float32": "f32",
     "int8": "i8",
     "int32": "i32",
+    "tf32": "tf32",  # float32, rounded
 }
 # Division that rounds down: {function} {type} {name}
 HELPERS = {

@@ -423,7 +423,8 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
                 helper = "_".join(("ldmatrix_x4", *call.orders))
                 given = [*map(self._tile, (to, self._of_thread(call, sources[0])))]
             case "ptx_mma":
-                helper = f"mma_{SHORT[sources[0].buffer.type] * 2}{short}"
+                kind = sources[0].buffer.type
+                helper = f"mma_{SHORT['tf32' if kind == 'float32' else kind] * 2}{short}"
                 given = [*map(self._tile, (to, *sources))]
             case "mma_store":
                 helper = f"mma_store_{short}"

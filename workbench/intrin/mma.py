@@ -19,6 +19,11 @@ N = 16  # rows of A and C, columns of B and C
 SHORT = {"float16": "f16", "bfloat16": "bf16", "int8": "i8", "float32": "f32", "int32": "i32"}
 
 
+# To the 10 bits behind the point that TF32 has, the nearest, ties away from zero: PTX's cvt.rna.
+_BITS = 'T.reinterpret("uint32", {}) + T.uint32(0x1000) & T.uint32(0xFFFFE000)'
+_ROUNDED = f'T.reinterpret("float32", {_BITS})'
+
+
 def _packed(dtype: str) -> int:
     """How many cells of a tile that is multiplied are in a register of 32 bits."""
     return 4 // dtypes.itemsize(dtype)
@@ -90,6 +95,8 @@ def _product(dtype: str, out: str) -> tuple[str, str]:
         a, b = f"A[{_held(i, 'k', packed)}]", f"B[{_held(j, 'k', packed, b=True)}]"
         if out != dtype:
             a, b = f'T.Cast("{out}", {a})', f'T.Cast("{out}", {b})'
+        elif dtype == "float32":
+            a, b = _ROUNDED.format(a), _ROUNDED.format(b)
         return f"C[{c}] = C[{c}] + {a} * {b}"
 
     return _pair(
@@ -126,9 +133,10 @@ for _dtype, _outs in (
     ("float16", ("float32", "float16")),
     ("bfloat16", ("float32",)),
     ("int8", ("int32",)),
+    ("float32", ("float32",)),
 ):
-    _short = SHORT[_dtype]
-    # ldmatrix turns matrices of 16 bits alone, so that of bytes B has to lie by column and term
+    _short = "tf32" if _dtype == "float32" else SHORT[_dtype]
+    # ldmatrix turns matrices of 16 bits alone: of others B has to lie by column and term
     TEXTS |= {
         f"mma_ldmatrix_{_short}_{part}{trans}{dyn}": _load(_dtype, scope, turned, part == "b")
         for scope, dyn in (("shared", ""), ("shared.dyn", "_dyn"))

@@ -17,6 +17,7 @@ from workbench.ir import (
     BinOp,
     BufferLoad,
     BufferStore,
+    Call,
     Cast,
     Const,
     Expr,
@@ -37,6 +38,7 @@ MULTIPLIED = (
     ("float16", "float16"),
     ("bfloat16", "float32"),
     ("int8", "int32"),
+    ("tf32", "float32"),
 )
 
 
@@ -61,10 +63,9 @@ def lane_call(
             if extents[1] == 4 * _packed(load):
                 to, sources = by.held(store, extents[1]), [by.loaded(load, bool(orders))]
         case "ptx_mma", (_,), BinOp("+", BufferLoad() as old, BinOp("*", a, b)), [term]:
-            factors = [e.value if isinstance(e, Cast) else e for e in (a, b)]
             if extents[1] == SUMS and by.same_cell(old, store):
                 to = by.held(store, SUMS)
-                sources = by.factors(factors, store, term, extents[2])
+                sources = by.factors((a, b), store, term, extents[2])
     parts = tuple(tile for tile in sources if tile is not None)
     if to is None or len(parts) < len(sources):
         return None
@@ -73,6 +74,25 @@ def lane_call(
 
 def _packed(node: BufferLoad | BufferStore) -> int:
     return 4 // dtypes.itemsize(node.buffer.type)
+
+
+def _multiplied(factor: Expr) -> tuple[Expr, str]:
+    """What is loaded for a factor, and as what it is multiplied: "tf32" where it is rounded so."""
+    match factor:
+        case Cast(value=value):
+            return value, value.dtype
+        case Call(
+            "reinterpret",
+            (
+                BinOp(
+                    "&",
+                    BinOp("+", Call("reinterpret", (value,)), Const(value=0x1000)),
+                    Const(value=0xFFFFE000),
+                ),
+            ),
+        ) if factor.dtype == value.dtype == "float32":
+            return value, "tf32"
+    return factor, "" if factor.dtype == "float32" else factor.dtype
 
 
 def first_of_row(thread: Expr, packed: int, turned: bool) -> tuple[Expr, Expr]:
@@ -150,11 +170,12 @@ class _ByLanes:
     ) -> list[Tile | None]:
         """The fragments of A and B of which each thread's sums take rows and columns."""
         found: list[Tile | None] = []
-        for load, line, of_b in zip(factors, self.cell(2), (False, True), strict=True):
+        for factor, line, of_b in zip(factors, self.cell(2), (False, True), strict=True):
+            load, kind = _multiplied(factor)
             if not isinstance(load, BufferLoad) or load.buffer.tag != "warp":
                 return [None]
             packed = _packed(load)
-            if (load.buffer.type, store.buffer.type) not in MULTIPLIED or terms != 8 * packed:
+            if (kind, store.buffer.type) not in MULTIPLIED or terms != 8 * packed:
                 return [None]
             thread = line % 8 * 4 + term % (4 * packed) // packed
             near, far = (packed, 2 * packed) if of_b else (2 * packed, packed)
