@@ -41,8 +41,8 @@ export class Lab {
   }
   /** What can be broken in the kernel that is shown; nothing while nobody asked. */
   get breaks() {
-    const breaks = this.model.get("broken");
-    return breaks.at === this.at ? breaks : {};
+    const breaks = this.model.get("broken"); // a view that was saved before may have none
+    return breaks?.at === this.at ? breaks : {};
   }
   /** The kernel that is broken on purpose, in place of that of the program; null: it is whole. */
   get broken() {

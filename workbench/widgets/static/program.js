@@ -45,7 +45,7 @@ export function programPane(lab, breaking, refolded) {
     keepFocus(pane, draw);
     refolded();
   }).observe(pane);
-  let brought = ""; // what was found that was brought into view
+  let brought = ""; // the lines of what was found that were brought into view
   let shown = ""; // the program and pane whose first change was brought into view
 
   function text() {
@@ -106,7 +106,7 @@ export function programPane(lab, breaking, refolded) {
       for (const row of rows)
         row.classList.toggle("wb-faulty", Boolean(found?.program.includes(number(row))));
     }
-    const [first, told] = [body.querySelector(".wb-faulty"), JSON.stringify([chosen, found])];
+    const [first, told] = [body.querySelector(".wb-faulty"), JSON.stringify([chosen, found?.lit])];
     if (first && told !== brought) body.scrollTop = first.offsetTop - body.clientHeight / 3;
     brought = told;
   }
