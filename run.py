@@ -85,7 +85,7 @@ def test(rest: Sequence[str]) -> int:
         1
     ) as beside:  # pip leaves the machine idle for a while, as apt-get does
         fetching = beside.submit(fetch) if kind != "--quick" else None
-        install(extra)
+        installed = install(extra)
         if fetching:
             fetching.result()
     environment = os.environ | (tools() if fetching else {})
@@ -104,8 +104,20 @@ def test(rest: Sequence[str]) -> int:
     failed = _failed(checks, environment)
     with ThreadPoolExecutor(1) as beside:  # mypy takes one processor for ten seconds
         types = beside.submit(_failed, {"mypy": ("mypy",)}, environment)
+        if installed:
+            compile_tests(environment)
         failed += _failed({"pytest": (*cores, *rest)}, environment)
     return _end(failed + types.result())
+
+
+def compile_tests(environment: dict[str, str]) -> None:
+    """Compile the tests and what they import, which else each process of pytest does for itself.
+
+    They all begin at a time, and wait for none of the others.
+    """
+    call = [PYTHON, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"]
+    print("compiling the tests …", flush=True)
+    subprocess.run(call, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False)
 
 
 def _failed(checks: dict[str, tuple[str, ...]], environment: dict[str, str]) -> list[str]:
@@ -131,14 +143,14 @@ def marks() -> list[str]:
 # --- Python packages ------------------------------------------------------------------------------
 
 
-def install(extra: str) -> None:
-    """Make .venv hold this folder's workbench and the packages of `extra`, where it does not."""
+def install(extra: str) -> bool:
+    """Make .venv hold this folder's workbench and the packages of `extra`; False where it does."""
     stamp = VENV / f"installed-{extra}"
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
     with turn():
         fault = unusable()
         if not fault and read_stamp(stamp)[0] == wanted and answers(OURS, str(ROOT)):
-            return
+            return False
         print(f"setting up {VENV} (a minute or two; needs a network) …", flush=True)
         if fault:
             print(f"  making it: {fault}", flush=True)
@@ -148,6 +160,7 @@ def install(extra: str) -> None:
         # What tests import is compiled then, by several processes; pip compiles all, in one.
         pip(*([] if extra == "lab" else ["--no-compile"]), "--editable", f".[{extra}]")
         write_stamp(stamp, wanted)
+        return True
 
 
 # What a stamp says until everything is installed for the first time.

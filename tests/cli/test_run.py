@@ -330,11 +330,23 @@ def checks(monkeypatch: pytest.MonkeyPatch, failing: str = "") -> list[tuple[str
         ran.append((tool, *arguments))
         return int(tool == failing)
 
-    monkeypatch.setattr(run, "install", lambda extra: None)
+    monkeypatch.setattr(run, "install", lambda extra: False)
     monkeypatch.setattr(run, "fetch", lambda: None)
     monkeypatch.setattr(run, "tools", dict)
     monkeypatch.setattr(run, "_call", call)
     return ran
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_after_setting_up_tests_are_compiled_once_for_all_processes(
+    monkeypatch: pytest.MonkeyPatch, installed: bool
+):
+    ran = checks(monkeypatch)
+    monkeypatch.setattr(run, "install", lambda extra: installed)
+    monkeypatch.setattr(run, "compile_tests", lambda environment: ran.append(("compiled",)))
+    assert run.test(["--quick"]) == 0
+    tools = [tool for tool, *_ in ran if tool != "mypy"]  # which runs beside them
+    assert tools == ["ruff", "ruff", *["compiled"] * installed, "pytest"]
 
 
 def test_a_quick_run_leaves_out_what_is_marked(monkeypatch: pytest.MonkeyPatch):
@@ -360,7 +372,7 @@ def test_tvm_is_installed_where_nothing_is_to_be_skipped(
     checks(monkeypatch)
     wanted: list[str] = []
     monkeypatch.setenv("CI", ci)
-    monkeypatch.setattr(run, "install", wanted.append)
+    monkeypatch.setattr(run, "install", lambda extra: wanted.append(extra) or False)
     run.test([])
     assert wanted == [extra]
 
@@ -376,7 +388,7 @@ def test_lab_passes_its_arguments_on_and_leaves_ctrl_c_to_jupyter(
         "print(*sys.argv[1:], flush=True)\n"
         "sys.exit(7)\n",
     )
-    monkeypatch.setattr(run, "install", lambda extra: None)
+    monkeypatch.setattr(run, "install", lambda extra: False)
     monkeypatch.setattr(run, "PYTHON", program)
     assert run.lab(["--port", "8899"]) == 7
     lessons = run.ROOT / "workbench-lessons"
