@@ -13,6 +13,7 @@ from tests.widgets.programs import send
 from workbench import lesson
 from workbench.draw import GPU
 from workbench.lesson.questions import QUESTIONS
+from workbench.runtime import recorded
 from workbench.schedule import Schedule
 from workbench.widgets.page.costs import MODEL, count
 from workbench.widgets.page.guess import Guess
@@ -67,6 +68,10 @@ def test_the_time_is_hidden_until_the_guess_and_as_the_lesson_says(name: str):
     send(lab, do="model")
     start, truth = (modelled_of(sch.history[k].func, GPU).us or 0 for k in (begun, asked))
     loads = [count(sch.history[k].func)["global loads an output"].number for k in (begun, asked)]
+    for func in (sch.history[k].func for k in (begun, asked)):
+        taken = [t.median * 1e6 for t in recorded.times(func) if t.device == "NVIDIA H200"]
+        moved = modelled_of(func, GPU).moved().values()
+        assert taken and max(moved) <= min(taken), "no band is longer than its kernel took"
     left, fewer = SAID[name]
     assert truth / start == pytest.approx(left, abs=0.01)
     assert (loads[1] or 0) / (loads[0] or 1) == pytest.approx(fewer, rel=0.01)

@@ -179,3 +179,29 @@ def test_what_nobody_asks_is_refused_and_changes_nothing(message: dict[str, Any]
     send(lab, **{"do": "guess", "name": name, **message})
     assert lab.status["kind"] == "refused" and not lab.history.answers
     assert lab.session.page["guess"]["open"]
+
+
+def test_a_count_is_guessed_exactly_and_hidden_with_all_counts_until_then():
+    cost, sch, ends = "global sectors", Schedule(matmul(64)), []
+    for threads in (8, 16):
+        sch.goto(0)
+        ends.append(naive(sch, threads).node)
+    begun, last = ends
+    sch.goto(begun)
+    question = guess(
+        "sectors", "how many?", cost, lambda f: f if f is last.func else None, lambda f: True
+    )
+    lab = wb.lab(sch, question=question, costs=[cost, MODEL], panes=["sectors"])
+    send(lab, do="count")
+    truth = count(last.func, [cost])[cost].text
+    assert lab.session.page["guess"]["start"] == count(begun.func, [cost])[cost].number
+    assert lab.session.page["costs"]["rows"][0]["after"] != "?", "where it begins is seen"
+    lab.at, lab.against = last.id, begun.id
+    for what in ("count", "model"):
+        send(lab, do=what)
+    assert truth not in told(lab.session.state)
+    assert lab.session.page["costs"]["rows"][0]["after"] == "?"
+    lab.against = -1
+    send(lab, do="guess", name="sectors", number=truth)
+    assert lab.session.page["guess"]["told"][0] == "✓ Exactly."
+    assert lab.session.page["costs"]["rows"][0]["after"] == truth
