@@ -42,7 +42,7 @@ class Watched(Local):
 
 
 def layer() -> PrimFunc:
-    """The last convolution of ResNet-50 with bias and ReLU, of TVM's tutorial on auto-scheduling."""
+    """The last convolution of ResNet-50, with bias and ReLU: that of TVM's tutorial on tuning."""
     data = te.placeholder((1, 512, 7, 7), name="data")
     kernel = te.placeholder((512, 512, 3, 3), name="kernel")
     bias = te.placeholder((1, 512, 1, 1), name="bias")
