@@ -1,4 +1,7 @@
-"""What a search finds on a GPU: the product of 1024 x 1024 in 192 trials, beside cuBLAS."""
+"""What a search finds on a GPU in 192 trials: ``python -m benchmarks.tuned matmul 0``.
+
+Of the product of 1024 x 1024, beside cuBLAS, or of a "layer"; the number is the seed.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ import numpy as np
 
 import workbench as wb
 from benchmarks.matmuls import matmul
-from workbench import tuning
+from workbench import te, tuning
+from workbench.ir import PrimFunc
 from workbench.runtime import vendor
 from workbench.runtime.devices import device
+from workbench.te import topi
 from workbench.tuning.measure import Local
 from workbench.tuning.space import Candidate
 
@@ -36,15 +41,30 @@ class Watched(Local):
             self.spent += perf_counter() - start
 
 
-def measure(record: Path, seed: int, trials: int = TRIALS) -> dict[str, object]:
+def layer() -> PrimFunc:
+    """The last convolution of ResNet-50, with bias and ReLU: that of TVM's tutorial on tuning."""
+    data = te.placeholder((1, 512, 7, 7), name="data")
+    kernel = te.placeholder((512, 512, 3, 3), name="kernel")
+    bias = te.placeholder((1, 512, 1, 1), name="bias")
+    conv = topi.nn.conv2d_nchw(data, kernel, (1, 1), (1, 1), dilation=1, out_dtype="float32")
+    return te.create_prim_func([data, kernel, bias, topi.nn.relu(conv + bias)])
+
+
+def cublas() -> float:
+    """The seconds of cuBLAS's product."""
+    arrays = [np.random.default_rng(k).random((SIZE, SIZE), dtype="float32") for k in range(2)]
+    return vendor.matmul(*arrays).time().median
+
+
+PROGRAMS = {"matmul": lambda: matmul(SIZE), "layer": layer}
+
+
+def measure(record: Path, program: str, seed: int, trials: int = TRIALS) -> dict[str, object]:
     """One search that writes `record`, and its winner beside cuBLAS in the same run."""
-    func = matmul(SIZE)
-    arrays = [np.random.default_rng(k).random((SIZE, SIZE), dtype="float32") for k in range(3)]
-    theirs = vendor.matmul(*arrays[:2]).time()
-    print(f"cuBLAS {theirs.median * 1e6:.2f} µs", flush=True)
+    func = PROGRAMS[program]()
+    beside = cublas() if program == "matmul" else None
     start = perf_counter()
     measurer = Watched(func, device(), "GPU")
-    reference = perf_counter() - start
 
     def told(progress: tuning.Progress) -> None:
         if progress.count % 16 == 0 and progress.best:
@@ -64,30 +84,30 @@ def measure(record: Path, seed: int, trials: int = TRIALS) -> dict[str, object]:
         progress=told,
     )
     seconds = perf_counter() - start
-    ours = wb.build(best, device().target).time(*arrays)
+    rng = np.random.default_rng(0)
+    arrays = [rng.random(buffer.shape, dtype="float32") for buffer in func.params]
+    ours = wb.build(best, device().target).time(*arrays).median
     lines = tuning.read(record)
     return {
+        "program": program,
         "device": device().which,
         "seed": seed,
         "seconds": seconds,
-        "reference": reference,
         "measuring": measurer.spent,
         "ended": Counter(e.outcome.status for e in lines.ended),
         "reasons": Counter(e.outcome.reason for e in lines.ended if e.outcome.reason),
         "refused": len(lines.refused),
-        "best": ours.median,
-        "cublas": theirs.median,
-        "ratio": ours.median / theirs.median,
+        "best": ours,
+        "cublas": beside,
+        "ratio": ours / beside if beside else None,
         "steps": best.trace.as_python(),
     }
 
 
 if __name__ == "__main__":
     out = Path(os.environ.get("OUT", "."))
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    found = measure(
-        out / f"tuned_{seed}.jsonl", seed, int(sys.argv[2]) if len(sys.argv) > 2 else TRIALS
-    )
-    (out / f"tuned_{seed}.json").write_text(json.dumps(found, indent=1))
-    for name, value in found.items():
-        print(f"{name}: {value}")
+    name, seed = sys.argv[1], int(sys.argv[2])
+    found = measure(out / f"tuned_{name}_{seed}.jsonl", name, seed)
+    (out / f"tuned_{name}_{seed}.json").write_text(json.dumps(found, indent=1))
+    for key, value in found.items():
+        print(f"{key}: {value}")
