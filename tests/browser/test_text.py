@@ -72,7 +72,7 @@ def test_what_belongs_together_is_in_view(plain: Plain, labs: list[wb.widgets.La
         answer(longest)
     each_step_is_seen(longest, "the longest")
     plain.page.locator("#panel").evaluate(ALONE, longest.element_handle())
-    clean(longest)
+    clean(plain.page.locator(".wb-lab"))
 
 
 @pytest.mark.parametrize(
