@@ -161,6 +161,29 @@ def test_a_warp_is_32_threads_along_x():
     )
 
 
+def test_a_fragment_that_nothing_reads_is_refused_for_that():
+    lines = whole().func.script().splitlines()
+    first = next(k for k, line in enumerate(lines) if 'T.block("C_update_o")' in line)
+    deep = [len(line) - len(line.lstrip()) for line in lines]
+    end = next(k for k in range(first + 1, len(lines)) if deep[k] <= deep[first])
+    error = refused(None, wb.Schedule(script.parse("\n".join(lines[:first] + lines[end:]))))
+    assert error.headline == (
+        "Can't build this: tvm_load_matrix_sync fills a fragment of A_shared_wmma_matrix_a, and "
+        "nothing reads it."
+    )
+
+
+def test_virtual_threads_make_calls_of_their_own():
+    """Two warps of the product as copies inside of one: each has its fragments."""
+    text = whole().func.script()
+    sch = wb.Schedule(script.parse(text.replace('"threadIdx.y"', '"vthread.y"')))
+    a, b, c = inputs(sch)
+    kernel = wb.build(sch)
+    kernel.emulate(a, b, c)
+    np.testing.assert_array_equal(c, a.astype("float32") @ b.astype("float32"))
+    assert kernel.source.count(" wmma_mma_f32_row(C_") == 2 and kernel.block == (32, 1, 2)
+
+
 def test_all_threads_of_a_warp_come_to_a_call():
     (kernel,) = wb.build(whole()).kernels
     parted = replace(kernel, body=for_half(kernel))
