@@ -173,6 +173,42 @@ def test_a_fragment_that_nothing_reads_is_refused_for_that():
     )
 
 
+def test_rows_that_sizes_place_are_refused_and_rows_that_they_count_are_not():
+    """A fragment stored to C: its rows are as many as a size says, or as far apart."""
+    head = "@T.prim_func\ndef main(c: T.handle):\n    n = T.int32()\n"
+    fill, store = "wmma_fill_16x16x16_f32", "wmma_store_16x16x16_f32_global"
+    for shape, headline in (
+        ("n * 16, 16", ""),
+        ("16, n * 16", "how far apart rows of a tile lie is told by a size, and "),
+    ):
+        at = ("vb * 16 + ", "") if shape.startswith("n") else ("", "vb * 16 + ")
+        body = f"""    C = T.match_buffer(c, ({shape}), "float32")
+    F = T.alloc_buffer((16, 16), scope="wmma.accumulator")
+    for b in T.thread_binding(n, thread="blockIdx.x"):
+        for x in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("fill"):
+                T.reads()
+                T.writes(F[0:16, 0:16])
+                T.block_attr({{"tensor_intrin": "{fill}"}})
+                for i, j in T.grid(16, 16):
+                    F[i, j] = T.float32(0)
+            with T.block("store"):
+                vb = T.axis.spatial(n, b)
+                T.reads(F[0:16, 0:16])
+                T.writes(C[{at[0]}0 : {at[0]}16, {at[1]}0 : {at[1]}16])
+                T.block_attr({{"tensor_intrin": "{store}"}})
+                for i, j in T.grid(16, 16):
+                    C[{at[0]}i, {at[1]}j] = F[i, j]
+"""
+        sch = wb.Schedule(script.parse(head + body))
+        if headline:
+            assert headline in refused(None, sch).headline
+        else:
+            out = np.ones((48, 16), "float32")
+            wb.build(sch).emulate(out)
+            assert not out.any()
+
+
 def test_virtual_threads_make_calls_of_their_own():
     """Two warps of the product as copies inside of one: each has its fragments."""
     text = whole().func.script()

@@ -27,6 +27,7 @@ from workbench.ir import (
     IfThenElse,
     Kernel,
     Node,
+    SizeVar,
     Var,
     attrs_dict,
     children,
@@ -59,6 +60,12 @@ def warp_call(loop: For) -> WarpCall:
         found = (lane_call if name in LANE_CALLS else _call)(str(name), orders, loops, store)
         if found is not None:
             return replace(found, rows=next((n for n in told if isinstance(n, int)), None))
+        if any(isinstance(node, SizeVar) for node in walk(store)):
+            raise Refusal(
+                f"how far apart rows of a tile lie is told by a size, and {name} takes a number",
+                loop,
+                hint='give it a size: func.specialize({"n": 1024}), or let sizes tell rows only',
+            )
         if store.buffer.is_fragment and prod(store.buffer.shape) < TILE * TILE:
             raise Refusal(
                 f"{name} fills a fragment of {store.buffer.name}, and nothing reads it",
