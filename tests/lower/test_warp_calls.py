@@ -161,6 +161,65 @@ def test_a_warp_is_32_threads_along_x():
     )
 
 
+def test_a_fragment_that_nothing_reads_is_refused_for_that():
+    lines = whole().func.script().splitlines()
+    first = next(k for k, line in enumerate(lines) if 'T.block("C_update_o")' in line)
+    deep = [len(line) - len(line.lstrip()) for line in lines]
+    end = next(k for k in range(first + 1, len(lines)) if deep[k] <= deep[first])
+    error = refused(None, wb.Schedule(script.parse("\n".join(lines[:first] + lines[end:]))))
+    assert error.headline == (
+        "Can't build this: tvm_load_matrix_sync fills a fragment of A_shared_wmma_matrix_a, and "
+        "nothing reads it."
+    )
+
+
+def test_rows_that_sizes_place_are_refused_and_rows_that_they_count_are_not():
+    """A fragment stored to C: its rows are as many as a size says, or as far apart."""
+    head = "@T.prim_func\ndef main(c: T.handle):\n    n = T.int32()\n"
+    fill, store = "wmma_fill_16x16x16_f32", "wmma_store_16x16x16_f32_global"
+    for shape, headline in (
+        ("n * 16, 16", ""),
+        ("16, n * 16", "how far apart rows of a tile lie is told by a size, and "),
+    ):
+        at = ("vb * 16 + ", "") if shape.startswith("n") else ("", "vb * 16 + ")
+        body = f"""    C = T.match_buffer(c, ({shape}), "float32")
+    F = T.alloc_buffer((16, 16), scope="wmma.accumulator")
+    for b in T.thread_binding(n, thread="blockIdx.x"):
+        for x in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("fill"):
+                T.reads()
+                T.writes(F[0:16, 0:16])
+                T.block_attr({{"tensor_intrin": "{fill}"}})
+                for i, j in T.grid(16, 16):
+                    F[i, j] = T.float32(0)
+            with T.block("store"):
+                vb = T.axis.spatial(n, b)
+                T.reads(F[0:16, 0:16])
+                T.writes(C[{at[0]}0 : {at[0]}16, {at[1]}0 : {at[1]}16])
+                T.block_attr({{"tensor_intrin": "{store}"}})
+                for i, j in T.grid(16, 16):
+                    C[{at[0]}i, {at[1]}j] = F[i, j]
+"""
+        sch = wb.Schedule(script.parse(head + body))
+        if headline:
+            assert headline in refused(None, sch).headline
+        else:
+            out = np.ones((48, 16), "float32")
+            wb.build(sch).emulate(out)
+            assert not out.any()
+
+
+def test_virtual_threads_make_calls_of_their_own():
+    """Two warps of the product as copies inside of one: each has its fragments."""
+    text = whole().func.script()
+    sch = wb.Schedule(script.parse(text.replace('"threadIdx.y"', '"vthread.y"')))
+    a, b, c = inputs(sch)
+    kernel = wb.build(sch)
+    kernel.emulate(a, b, c)
+    np.testing.assert_array_equal(c, a.astype("float32") @ b.astype("float32"))
+    assert kernel.source.count(" wmma_mma_f32_row(C_") == 2 and kernel.block == (32, 1, 2)
+
+
 def test_all_threads_of_a_warp_come_to_a_call():
     (kernel,) = wb.build(whole()).kernels
     parted = replace(kernel, body=for_half(kernel))

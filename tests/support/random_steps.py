@@ -9,6 +9,7 @@ from typing import Any
 from tests.support.told import Loop, Named, Told
 from workbench.access.pipelines import statements
 from workbench.diag import Refusal
+from workbench.intrin.teaching import TEXTS as TEACHING
 from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc, Var, stores, walk
 from workbench.verbs.primitive import REGISTRY, discover
 
@@ -323,6 +324,26 @@ class Chooser:
         units = (("preserve_unit_iters", False),) if self.rng.random() < 0.3 else ()
         return Told("blockize", (some,), units)
 
+    def tensorize(self) -> Told | None:
+        """A loop or block of as many turns as the tile of an intrinsic has, mostly."""
+        choices = REGISTRY["tensorize"].choices
+        assert choices is not None
+        some: list[tuple[Loop | Named, For | Block]] = [
+            (Loop(name, k), loop)
+            for name, loops in self.nests.items()
+            for k, loop in enumerate(loops)
+        ]
+        some += [(Named(name), realize.block) for name, realize in self.blocks.items()]
+        fits = [
+            (at, choice["tensor_intrin"])
+            for at, node in some
+            for choice in choices(self.func, node)
+            if choice["tensor_intrin"] in TEACHING
+        ]
+        if fits and self.rng.random() < 0.9:
+            return Told("tensorize", self.rng.choice(fits))
+        return Told("tensorize", (self.rng.choice(some)[0], self.rng.choice([*TEACHING])))
+
     def transform_layout(self) -> Told | None:
         """A layout that swaps indices, or one that leaves cells over and fills them."""
         if self.rng.random() < 0.5:
@@ -438,6 +459,7 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "rfactor",
         "storage_align",
         "blockize",
+        "tensorize",
         "transform_layout",
         "transform_block_layout",
         "reindex_cache_read",

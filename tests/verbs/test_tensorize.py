@@ -27,6 +27,18 @@ def main(
                 C[vi, vj] = 0.0
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
+ROWS = """@T.prim_func
+def main(a: T.handle, b: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 8), "float32")
+    B = T.match_buffer(b, (n, 8), "float32")
+    C = T.match_buffer(c, (n,), "float32")
+    for i, k_0, k_1 in T.grid(n, 2, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            vk = T.axis.reduce(8, k_0 * 4 + k_1)
+            C[vi] = C[vi] + A[vi, vk] * B[vi, vk]
+"""
 ALWAYS = """@T.prim_func
 def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((1,), "float32")):
     for k_0, k_1 in T.grid(1, 4):
@@ -86,6 +98,25 @@ def test_a_block_is_taken_as_a_loop_is():
     one, other = tiled(), tensorized_only()
     one.tensorize(one.blockize("i_1"), "outer4x4")
     wb.assert_structural_equal(one.func, other.func)
+
+
+def test_tiles_of_a_program_for_any_size():
+    sch = wb.Schedule(script.parse(ROWS))
+    before = sch.func
+    i_0, i_1 = sch.split("i", factors=[None, 32])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    sch.tensorize("k_1", "dot4")
+    kernel, rng = wb.build(sch), np.random.default_rng(0)
+    for n in (1, 33):
+        numbers = {"n": n}
+        SameTerms(before.specialize(numbers)).check(
+            inline_tensor_intrinsics(sch.func.specialize(numbers))
+        )
+        a, b = (rng.integers(-4, 5, (n, 8)).astype("float32") for _ in range(2))
+        c = np.zeros(n, "float32")
+        kernel.emulate(a, b, c)
+        np.testing.assert_array_equal(c, (a * b).sum(1))
 
 
 def test_actions_name_the_intrinsics_that_fit():

@@ -26,6 +26,7 @@ from workbench.ir import (
     const,
     copy_fresh,
     free_vars,
+    is_warp_call,
     replace_node,
     seq,
     substitute,
@@ -109,6 +110,11 @@ def _depends(node: Node, var: Var, copied: Collection[Buffer]) -> bool:
     )
 
 
+def _opens(loop: For) -> bool:
+    """Whether each turn of a loop is done for all copies: not of a vector, or of a warp's call."""
+    return loop.kind != "vectorized" and not is_warp_call(loop)
+
+
 class _Copies:
     """The statements of one loop over virtual threads; `own` are the arrays that each has."""
 
@@ -124,7 +130,7 @@ class _Copies:
         match stmt:
             case SeqStmt(stmts):
                 return seq(*(self.spread(one, views) for one in stmts))
-            case For() if stmt.kind != "vectorized" and not self.depends(stmt.min, stmt.extent):
+            case For() if _opens(stmt) and not self.depends(stmt.min, stmt.extent):
                 return replace(stmt, body=self.spread(stmt.body, views))
             case IfThenElse(condition, then_case, else_case) if not self.depends(condition):
                 otherwise = None if else_case is None else self.spread(else_case, views)
@@ -132,7 +138,8 @@ class _Copies:
         if not self.depends(stmt):
             return stmt
         self._refuse_waiting(stmt, views)
-        loops = any(isinstance(n, For) and n.kind != "vectorized" for n in walk_statements(stmt))
+        loops = any(isinstance(n, For) and _opens(n) for n in walk_statements(stmt))
+        loops = loops and not is_warp_call(stmt)
         if self.count < _UNROLLED and not loops:
             turns = (const(turn, self.var.type) for turn in range(self.count))
             return seq(*(self._copy(copy_fresh(stmt)[0], turn) for turn in turns))

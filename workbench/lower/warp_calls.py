@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 
 from workbench.arith import Bounds, equal, linear
 from workbench.diag import Refusal
@@ -26,6 +27,7 @@ from workbench.ir import (
     IfThenElse,
     Kernel,
     Node,
+    SizeVar,
     Var,
     attrs_dict,
     children,
@@ -65,6 +67,19 @@ def warp_call(loop: For) -> WarpCall:
         found = (lane_call if name in LANE_CALLS else _call)(str(name), orders, loops, store)
         if found is not None:
             return replace(found, rows=next((n for n in told if isinstance(n, int)), None))
+        if any(isinstance(node, SizeVar) for node in walk(store)):
+            raise Refusal(
+                f"how far apart rows of a tile lie is told by a size, and {name} takes a number",
+                loop,
+                hint='give it a size: func.specialize({"n": 1024}), or let sizes tell rows only',
+            )
+        if store.buffer.is_fragment and prod(store.buffer.shape) < TILE * TILE:
+            raise Refusal(
+                f"{name} fills a fragment of {store.buffer.name}, and nothing reads it",
+                loop,
+                hint="tensorize the block that uses it, too, or leave the copy out",
+                detail="of what is never read nothing is kept, and so no whole tile",
+            )
     raise Refusal(
         f"what `{loop.loop_var.name}` does is no call of a warp, of which it has a note",
         loop,

@@ -40,7 +40,7 @@ def _turns(stmt: Stmt) -> list[int]:
     return sorted(found)
 
 
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", choices=_choices, sizes=True)
 def tensorize(
     func: PrimFunc,
     block_or_loop: For | Block,
