@@ -15,6 +15,7 @@ from benchmarks.steps import SECONDS, Results
 from tests.support import mma_conv, mma_product
 from tests.support.tensor_core_conv import SMALL, Sizes, expected, tensorized
 from tests.support.tensor_core_product import whole
+from workbench.emulate.numbers import numpy_type
 from workbench.runtime.events import graph_sample
 from workbench.runtime.libraries import torch_graph_sample
 
@@ -25,6 +26,9 @@ MMA_SMALL = [
     replace(mma_product.SMALL, trans=False),
     replace(mma_product.SMALL, stages=1, ahead=0),
     replace(mma_product.SMALL, terms=32, swizzle=False),
+    replace(mma_product.SMALL, dtype="bfloat16"),
+    replace(mma_product.SMALL, terms=64, dtype="int8"),
+    replace(mma_product.SMALL, terms=32, dtype="float32"),
 ]
 ROUNDS, AT_A_TIME = 7, 10  # of the large products, and runs in a graph
 PRODUCTS = [
@@ -43,7 +47,7 @@ def compare() -> list[Results]:
 def _given(sch: wb.Schedule) -> list[np.ndarray]:
     """Small whole numbers, of which every sum is exact."""
     rng = np.random.default_rng(0)
-    return [rng.integers(-3, 4, p.shape).astype(p.dtype) for p in sch.func.params]
+    return [rng.integers(-3, 4, p.shape).astype(numpy_type(p.dtype)) for p in sch.func.params]
 
 
 def compare_small() -> list[Results]:

@@ -45,11 +45,8 @@ DIFFERENT = {
     for name in reversed(names())
     if "bf16" not in name
 }.values()
-BY_NUMBERS = (
-    "mma_f16f16f16",
-    "mma_i8i8i32",
-    "mma_tf32tf32f32",
-)  # as mma_f16f16f32, of other types: 10 s by terms
+# As mma_f16f16f32, of other types: by terms they take 10 s.
+BY_NUMBERS = ("mma_f16f16f16", "mma_i8i8i32", "mma_tf32tf32f32")
 EACH = [
     pytest.param(name, marks=[pytest.mark.fuzz] if "sync" in name or "f16f16f" in name else [])
     for name in DIFFERENT
