@@ -12,6 +12,7 @@ from workbench.codegen.metal import METAL
 from workbench.codegen.opencl import OPENCL
 from workbench.codegen.walker import Walker
 from workbench.ir import Kernel
+from workbench.lower.join_neighbours import join_neighbours
 from workbench.lower.keep_values import keep_values
 from workbench.target import Target
 
@@ -27,6 +28,8 @@ def source(kernels: Sequence[Kernel], target: Target, cores_by: str = "openmp") 
     language = C_BY[cores_by] if target.is_cpu else LANGUAGES[target.kind]
     if not target.is_cpu:  # a CPU's compiler keeps values, in vectors that it makes itself
         kernels = [keep_values(kernel) for kernel in kernels]
+    if language is CUDA:
+        kernels = [join_neighbours(kernel) for kernel in kernels]
     walkers = [Walker(kernel, language) for kernel in kernels]
     texts = [walker.kernel_text() for walker in walkers]
     return "\n\n".join([*_preamble(language, walkers), *texts]) + "\n"

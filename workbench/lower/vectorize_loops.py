@@ -119,6 +119,11 @@ def _in_vectors(loop: For, known: Bounds, asked: int) -> tuple[Stmt, LostVector]
     return replace(loop, kind="unrolled"), LostVector(loop, asked, 1, why, buffer)
 
 
+def in_vectors(loop: For, known: Bounds, most_bytes: int) -> Stmt:
+    """`loop` in the widest vectors that all of it allows, unrolled where these are single cells."""
+    return _in_vectors(loop, known, _widest(loop, most_bytes))[0]
+
+
 def _runs_once(loop: For) -> bool:
     return isinstance(loop.extent, Const) and loop.extent.value == 1
 
