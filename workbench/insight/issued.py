@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.insight.accesses import Access, accesses, kind_of
+from workbench.insight.accesses import Access, kind_of
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.page import Kind, Table
 from workbench.insight.sectors import sectors
 from workbench.insight.warps import lane_bytes, text_of
+from workbench.insight.warp_requests import requested
 from workbench.insight.wavefronts import wavefronts
-from workbench.ir import Kernel, is_warp_call, remembered, walk
+from workbench.ir import Kernel, remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ def issued(kernels: Sequence[Kernel]) -> Issued:
     """What all warps of `kernels` ask of global and shared memory.
 
     Warps have 32 lanes, arrays start at a multiple of 32 bytes, as allocations do. A copy that is
-    asynchronous counts as the load and the store that it is written as. What calls of a warp ask is
-    left out: which thread asks for which cells is the hardware's.
+    asynchronous counts as the load and the store that it is written as; what a call of a warp asks
+    for, as nvcc makes it (see `warp_requests`).
     """
     found = [known for kernel in kernels for known in _of_kernel(kernel)]
     asked = tuple(known for known in found if isinstance(known, Asked))
@@ -90,13 +91,8 @@ def _of_kernel(kernel: Kernel) -> list[Asked | str]:
     """Each access of the kernel with its numbers, or as it is written where there are none."""
     known: dict[Any, list[Asked | str]] = remembered(kernel)
     if "issued" not in known:
-        wanted = [a for a in accesses(kernel) if a.buffer.scope in ("global", "shared")]
-        calls = (node for node in walk(kernel.body) if is_warp_call(node))
-        by_warps = {node for call in calls for node in walk(call)}  # of which the hardware decides
-        known["issued"] = [
-            text_of(access) if access.node in by_warps else _asked(kernel, access)
-            for access in wanted
-        ]
+        wanted = (a for a in requested(kernel) if a.buffer.scope in ("global", "shared"))
+        known["issued"] = [_asked(kernel, access) for access in wanted]
     return known["issued"]
 
 

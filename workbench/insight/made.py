@@ -19,11 +19,12 @@ import numpy as np
 
 from workbench import script
 from workbench.emulate.kernels.affine import Atom, Digit, Digits, never_meets
-from workbench.insight.accesses import Access, accesses, kind_of
+from workbench.insight.accesses import Access, kind_of
 from workbench.insight.compiled import VECTOR, Compiled, compiled
 from workbench.insight.issued import issued
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.sectors import sectors
+from workbench.insight.warp_requests import requested
 from workbench.insight.warps import IDLE, lane_bytes, text_of
 from workbench.insight.wavefronts import WARP, wavefronts
 from workbench.ir import Buffer, BufferLoad, Kernel, Var, const, free_vars, once, substitute
@@ -73,7 +74,7 @@ def made(kernel: Kernel) -> tuple[Made, ...]:
 
     What it finds in a register is left out. Raises Fail where sizes say what is touched.
     """
-    by_nvcc, every = compiled(kernel), accesses(kernel)
+    by_nvcc, every = compiled(kernel), requested(kernel)
     held = _held(every, by_nvcc)
     far = [
         access
@@ -164,7 +165,7 @@ def _least(kernel: Kernel) -> Mapping[tuple[str, str, str], int]:
     Of several reads of one buffer, or writes, one may bring what all the others want.
     """
     groups: dict[tuple[Buffer, bool], list[Access]] = defaultdict(list)
-    for access in accesses(kernel):
+    for access in requested(kernel):
         if access.buffer.scope in UNITS:
             groups[access.buffer, access.writes].append(access)
     found = Counter[tuple[str, str, str]]()

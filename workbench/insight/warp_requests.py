@@ -1,0 +1,105 @@
+"""warp_requests: what the lanes of a warp ask for where they load or store a tile of 16 x 16.
+
+CUDA does not say which lane does what in a call of a warp (`lower/warp_calls.py`). Seen in what
+nvcc 13.0 makes of them for sm_80 to sm_100, and counted on an H200: a tile is loaded by one
+instruction, ldmatrix, of which each lane tells a row of 16 bytes, and banks serve eight of these at
+a time; it is stored by four, in each of which a lane has two neighbours. A product of two tiles
+takes two instructions of 16 x 8 x 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.wavefronts import WARP, WORD
+from workbench.ir import BinOp, Buffer, Const, Expr, For, Kernel, Node, Ramp, Var, dtypes, once, walk
+from workbench.lower.warp_calls import TILE, Tile, WarpCall, warp_call, warp_calls
+
+ROW = 8  # cells of 2 bytes that a lane tells of a tile that is loaded
+PAIR = 2  # neighbours that a lane stores
+MULTIPLY_ADDS = TILE**3  # of a product
+INSTRUCTIONS = 2  # that it takes
+
+
+@once
+def requested(kernel: Kernel) -> tuple[Access, ...]:
+    """Every access of `kernel` as its lanes ask for it: see `accesses`.
+
+    What a call of a warp does to fragments, which are no memory, is left out.
+    """
+    calls, found = calls_of(kernel), list[Access]()
+    for access in accesses(kernel):
+        call = calls.get(access.node)
+        if call is None:
+            found.append(access)
+        elif not access.buffer.is_fragment:
+            found += _of_lanes(kernel, access, call)
+    return tuple(found)
+
+
+@once
+def products(kernel: Kernel) -> tuple[Access, ...]:
+    """The store of each product of tiles, in the turns in which warps call for it."""
+    calls = calls_of(kernel)
+    return tuple(
+        _around(kernel, access)
+        for access in accesses(kernel)
+        if access.writes and access.node in calls and calls[access.node].name == "tvm_mma_sync"
+    )
+
+
+@once
+def calls_of(kernel: Kernel) -> dict[Node, WarpCall]:
+    """The call that each node in one stands in."""
+    return {node: warp_call(loop) for loop in warp_calls(kernel) for node in walk(loop)}
+
+
+def lane_words(buffer: Buffer) -> int:
+    """The registers of a thread that its own array takes, or its part of fragments."""
+    size = prod(buffer.shape) * dtypes.itemsize(buffer.type)
+    return -(-size // (WORD * WARP if buffer.is_fragment else WORD))
+
+
+def _around(kernel: Kernel, access: Access) -> Access:
+    """`access` in the loops around its call, by all lanes of a warp."""
+    x, inside = _lane(kernel), {v for loop in warp_calls(kernel) for v in _counters(loop)}
+    guards = tuple(guard for guard in access.guards if not _is_first(guard, x))
+    loops = tuple(loop for loop in access.loops if loop.var not in inside)
+    return replace(access, guards=guards, loops=loops)
+
+
+def _of_lanes(kernel: Kernel, access: Access, call: WarpCall) -> Iterator[Access]:
+    (tile,) = (t for t in (call.to, *call.sources) if t.buffer is access.buffer)
+    around, x = _around(kernel, access), _lane(kernel)
+    for at, cells in _stored(tile, x) if access.writes else _loaded(tile, x):
+        yield replace(around, indices=(Ramp(at, 1, cells),))
+
+
+def _loaded(tile: Tile, x: Var) -> Iterator[tuple[Expr, int]]:
+    yield tile.offset + x % TILE * tile.stride + x // TILE * ROW, ROW
+
+
+def _stored(tile: Tile, x: Var) -> Iterator[tuple[Expr, int]]:
+    for column in (0, TILE // 2):
+        for row in (0, TILE // 2):
+            yield tile.offset + (x // 4 + row) * tile.stride + x % 4 * PAIR + column, PAIR
+
+
+def _lane(kernel: Kernel) -> Var:
+    return next(var for axis, var in kernel.axes if axis == "threadIdx.x")
+
+
+def _counters(loop: Node) -> Iterator[Var]:
+    return (node.loop_var for node in walk(loop) if isinstance(node, For))
+
+
+def _is_first(guard: Expr, x: Var) -> bool:
+    """Whether it lets the first lane of a warp alone, which stands for all in `accesses`."""
+    return isinstance(guard, BinOp) and guard.op == "==" and guard.a is x and _is_zero(guard.b)
+
+
+def _is_zero(e: Expr) -> bool:
+    return isinstance(e, Const) and e.value == 0
