@@ -20,7 +20,6 @@ from workbench.check.kernels import extent_of
 from workbench.emulate.kernels.affine import Digits, Form
 from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.warp_requests import INSTRUCTIONS, lane_words
-from workbench.insight.wavefronts import WORD
 from workbench.ir import (
     ARITHMETIC,
     BITWISE,

@@ -10,8 +10,8 @@ from workbench.insight.accesses import Access, kind_of
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.page import Kind, Table
 from workbench.insight.sectors import sectors
-from workbench.insight.warps import lane_bytes, text_of
 from workbench.insight.warp_requests import requested
+from workbench.insight.warps import lane_bytes, text_of
 from workbench.insight.wavefronts import wavefronts
 from workbench.ir import Kernel, remembered
 

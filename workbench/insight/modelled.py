@@ -9,8 +9,8 @@ from workbench.diag import Fail
 from workbench.insight.demands import UncountedError
 from workbench.insight.launched import Launch, Term, launch, rates_of, us_text
 from workbench.insight.page import Kind, Table
-from workbench.ir import Kernel, walk_statements
-from workbench.lower.warp_calls import is_warp_call
+from workbench.insight.warp_requests import products
+from workbench.ir import Kernel
 from workbench.target import Target
 
 
@@ -43,8 +43,8 @@ def launches_of(
     rates = rates_of(target)
     if rates is None:
         raise NoTimeError(f"nobody knows how fast {target.title} is")
-    if any(is_warp_call(node) for kernel in kernels for node in walk_statements(kernel.body)):
-        raise NoTimeError("what tensor cores take is not counted")
+    if not target.tensor_flops and any(map(products, kernels)):
+        raise NoTimeError(f"nobody knows how fast {target.title} multiplies tiles")
     try:
         return tuple(launch(kernel, target, rates, registers) for kernel in kernels)
     except UncountedError as error:
@@ -65,7 +65,8 @@ def modelled(
         launches = launches_of(kernels, target, registers)
     except NoTimeError as error:
         return _unknown(target, str(error))
-    terms = sorted(_together(one.terms for one in launches), key=lambda term: -term.us)
+    found = (t for t in _together(one.terms for one in launches) if t.us or t.resource != "tensor")
+    terms = sorted(found, key=lambda term: -term.us)
     us = sum(one.us for one in launches)
     rows = tuple((term.resource, round(term.us, 3), term.words) for term in terms)
     caption = f"{us_text(us)} on {target.title}, modelled: {terms[0].words}."

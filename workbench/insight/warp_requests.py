@@ -15,7 +15,20 @@ from math import prod
 
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.wavefronts import WARP, WORD
-from workbench.ir import BinOp, Buffer, Const, Expr, For, Kernel, Node, Ramp, Var, dtypes, once, walk
+from workbench.ir import (
+    BinOp,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    Kernel,
+    Node,
+    Ramp,
+    Var,
+    dtypes,
+    once,
+    walk,
+)
 from workbench.lower.warp_calls import TILE, Tile, WarpCall, warp_call, warp_calls
 
 ROW = 8  # cells of 2 bytes that a lane tells of a tile that is loaded
