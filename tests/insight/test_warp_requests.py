@@ -1,4 +1,4 @@
-"""Requests that a warp makes together, and asynchronous copies: by hand, and as an H200 counts."""
+"""Requests that a warp makes together, and asynchronous copies: by hand, and as an H100 counts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def kernel(dtype: str, trans: bool, pad: int) -> Kernel:
         ("float16", False, 8, 8 * (4 + 4)),  # rows of 12, or 20, words: banks of their own
     ],
 )
-def test_tiles_of_a_warp_on_paper_and_as_an_h200_counts_them(
+def test_tiles_of_a_warp_on_paper_and_as_an_h100_counts_them(
     dtype: str, trans: bool, pad: int, turns: int
 ):
     """A tile of C is stored by four requests, each of 8 rows with a sector, as pairs of cells."""
@@ -87,7 +87,7 @@ def test_products_of_tiles_have_a_time():
     times = 2304  # of four blocks, as many multiprocessors: 2 x 2 warps, 144 products each
     assert product.buffer.is_fragment and len(requested(made)) > 0
     assert tensor.us == pytest.approx(times / 4 * 4096 / each_clock / 1980)
-    assert found.us is not None and found.us < 21.3  # as `ncu` counts it on an H200
+    assert found.us is not None and found.us < 21.3  # as `ncu` counts it on an H100
     unknown = insight.modelled([made], target.get("nvidia/b200"))
     assert unknown.caption == (
         "No modelled time: nobody knows how fast NVIDIA B200 SXM multiplies tiles."

@@ -183,7 +183,7 @@ def spans(kernel: Kernel) -> Mapping[tuple[str, str, str], Span]:
 def _alone(one: Made) -> int:
     """The sectors that come twice at most by an asynchronous copy of 16 bytes a lane.
 
-    Where the halves of a sector go to places that do not make up one, an H200 fetches it for each.
+    Where the halves of a sector go to places that do not make up one, an H100 fetches it for each.
     """
     store = one.access.store
     if store is None or not store.is_async or one.access.writes or one.width < PAST_L1:

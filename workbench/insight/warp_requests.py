@@ -1,7 +1,7 @@
 """warp_requests: what the lanes of a warp ask for where they load or store a tile of 16 x 16.
 
 CUDA does not say which lane does what in a call of a warp (`lower/warp_calls.py`). Seen in what
-nvcc 13.0 makes of them for sm_80 to sm_100, and counted on an H200: a tile is loaded by one
+nvcc 13.0 makes of them for sm_80 to sm_100, and counted on an H100: a tile is loaded by one
 instruction, ldmatrix, of which each lane tells a row of 16 bytes, and banks serve eight of these at
 a time; it is stored by four, in each of which a lane has two neighbours. A product of two tiles
 takes two instructions of 16 x 8 x 16.

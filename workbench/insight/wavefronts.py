@@ -45,7 +45,7 @@ def copied(at: Any, to: Any, width: int) -> Any:
     The lanes of a request load `width` bytes each `at` addresses of global memory, and store them
     `to` others of shared memory. 16 bytes go past L1, straight to where they are wanted. Fewer go
     through the banks of a line as of shared memory, and no lane shares what another loads; four
-    lines come at a time. An H200 counts just that of each regular one of 80 requests of 4 and 8
+    lines come at a time. An H100 counts just that of each regular one of 80 requests of 4 and 8
     bytes but one, and up to twice as many of random ones.
     """
     if width >= PAST_L1:
