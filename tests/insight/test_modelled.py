@@ -189,7 +189,7 @@ def main(a: T.handle, b: T.handle):
 
 def test_registers_that_a_compiler_tells_are_taken():
     kernel = copy(2**12, 256, 1)
-    few, many = (insight.modelled([kernel], H200, registers=n) for n in (16, 255))
+    few, many = (insight.modelled([kernel], H200, registers=[n]) for n in (16, 255))
     assert term(few, "latency").us < term(many, "latency").us
 
 

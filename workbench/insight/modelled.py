@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from workbench.diag import Fail
 from workbench.insight.demands import UncountedError
@@ -37,7 +38,7 @@ class NoTimeError(Exception):
 
 
 def launches_of(
-    kernels: Sequence[Kernel], target: Target, registers: int | None
+    kernels: Sequence[Kernel], target: Target, registers: Sequence[int | None]
 ) -> tuple[Launch, ...]:
     """The launch of each kernel. Raises NoTimeError where it has no modelled time."""
     rates = rates_of(target)
@@ -46,7 +47,10 @@ def launches_of(
     if not target.tensor_flops and any(map(products, kernels)):
         raise NoTimeError(f"nobody knows how fast {target.title} multiplies tiles")
     try:
-        return tuple(launch(kernel, target, rates, registers) for kernel in kernels)
+        return tuple(
+            launch(kernel, target, rates, told)
+            for kernel, told in zip_longest(kernels, registers[: len(kernels)])
+        )
     except UncountedError as error:
         raise NoTimeError(f"data say where {error} is, or there is too much to look at") from None
     except Fail as fail:
@@ -54,11 +58,12 @@ def launches_of(
 
 
 def modelled(
-    kernels: Sequence[Kernel], target: Target, *, registers: int | None = None
+    kernels: Sequence[Kernel], target: Target, *, registers: Sequence[int | None] = ()
 ) -> Modelled:
     """How long `kernels` take on `target`, one of many runs in a row: what fits L2 is there.
 
-    `registers` are those of a thread as a compiler tells them; else they are estimated. There is
+    `registers` are those of a thread of each kernel as a compiler tells them, as by
+    `Built.registers`; where that is nothing, those recorded with it, else an estimate. There is
     no time where data or sizes say what is touched, or `target` has no data sheet.
     """
     try:

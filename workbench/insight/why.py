@@ -72,8 +72,8 @@ class Why:
     kind: Kind = "modelled"
 
 
-def why(kernels: Sequence[Kernel], target: Target, *, registers: int | None = None) -> Why:
-    """What `kernels` lose their `modelled` time on `target` to.
+def why(kernels: Sequence[Kernel], target: Target, *, registers: Sequence[int | None] = ()) -> Why:
+    """What `kernels` lose their `modelled` time on `target` to; `registers` are as there.
 
     Where starting a kernel takes longer than all that it does, nothing is ranked. There is no
     answer where there is no modelled time.

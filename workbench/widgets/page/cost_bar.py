@@ -23,18 +23,15 @@ PARTS = 4  # statements of a resource that are told
 
 
 def modelled_of(func: PrimFunc) -> Modelled:
-    """The modelled time on `draw.GPU`. Raises Fail where there is no valid kernel."""
+    """The modelled time on `draw.GPU`, anew once a compiler has told registers of it.
 
-    def make() -> Modelled:
+    Raises Fail where there is no valid kernel.
+    """
+    known, told = memo(func, "modelled", dict[tuple[int | None, ...], Modelled]), registers_of(func)
+    if told not in known:
         built = build(func, draw.GPU)
-        return insight.modelled(built.kernels, get(draw.GPU), registers=most_registers(func))
-
-    return memo(func, "modelled", make)
-
-
-def most_registers(func: PrimFunc) -> int | None:
-    """Those of a thread in the kernel that has most, where a compiler told them."""
-    return max((number for number in registers_of(func) if number), default=None)
+        known[told] = insight.modelled(built.kernels, get(draw.GPU), registers=told)
+    return known[told]
 
 
 def shows_time(desk: Desk, *funcs: PrimFunc | None) -> bool:

@@ -373,7 +373,7 @@ class _Kept(draw.Source):
 _KEPT = _Kept()
 
 
-def registers_of(func: PrimFunc) -> Sequence[int | None]:
+def registers_of(func: PrimFunc) -> tuple[int | None, ...]:
     """Those of a thread in each kernel, where a compiler told them in this session for such a GPU.
 
     Raises Fail where there is no valid kernel.

@@ -11,22 +11,25 @@ from workbench.insight.launched import us_text
 from workbench.ir import PrimFunc
 from workbench.ir.places import places
 from workbench.target import get
-from workbench.widgets.page.cost_bar import block_of, most_registers, shows_time, statement_keys
+from workbench.widgets.page.cost_bar import block_of, shows_time, statement_keys
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, is_known, memo
 from workbench.widgets.page.names import buffers_of
+from workbench.widgets.page.pictures import registers_of
 
 FAULTS = 6  # that are told
 
 
 def why_of(func: PrimFunc) -> Why:
-    """What the modelled time is lost to. Raises Fail where there is no valid kernel."""
+    """What the modelled time is lost to, as `modelled_of` has it.
 
-    def make() -> Why:
+    Raises Fail where there is no valid kernel.
+    """
+    known, told = memo(func, "why", dict[tuple[int | None, ...], Why]), registers_of(func)
+    if told not in known:
         built = build(func, draw.GPU)
-        return insight.why(built.kernels, get(draw.GPU), registers=most_registers(func))
-
-    return memo(func, "why", make)
+        known[told] = insight.why(built.kernels, get(draw.GPU), registers=told)
+    return known[told]
 
 
 def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
@@ -42,7 +45,7 @@ def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
         faults = [_fault(desk, func, fault) for fault in found.faults[:FAULTS]]
         return {"text": found.caption, "faults": faults}
 
-    return memo(func, ("faults", desk.owner), make)
+    return memo(func, ("faults", desk.owner, registers_of(func)), make)
 
 
 def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
