@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import workbench as wb
 from benchmarks.matmuls import ASYNC, blocking, blocking_with_shared, matmul, naive, strided
 from benchmarks.steps import Step, built_step
+from benchmarks.tensor_cores import PRODUCTS
+from tests.support.tensor_core_product import whole
 from workbench import codegen, script, target
 from workbench.ir import PrimFunc
 from workbench.lower import lower
@@ -89,7 +91,7 @@ def products() -> Iterator[tuple[str, wb.Schedule]]:
 
 
 def worse() -> Iterator[Step]:
-    """Each of them, built; the last ones copy asynchronously."""
+    """Each of them, built; then what copies asynchronously, and products on Tensor Cores."""
     yield from copies()
     for name, sch in products():
         yield built_step(f"worse, {name}", sch.func)
@@ -97,3 +99,7 @@ def worse() -> Iterator[Step]:
         sch = strided(wb.Schedule(matmul(256)), copied=ahead)
         label = f"worse, copied asynchronously, {ahead} ahead"
         yield Step(label, sch.func, wb.build(sch, ASYNC), "")
+    for dtype, trans, pad in PRODUCTS:
+        sch = whole(dtype, trans, pad)
+        label = f"worse, Tensor Cores, {dtype}, trans={trans}, pad={pad}"
+        yield Step(label, sch.func, wb.build(sch, target="cuda"), "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 import workbench as wb
@@ -17,7 +15,7 @@ from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, demands
 from workbench.insight.from_l2 import from_l2
 from workbench.insight.made import made
-from workbench.ir import WARP_CALL, For, Kernel, PrimFunc, walk_statements
+from workbench.ir import Kernel, PrimFunc
 from workbench.lesson.products import in_shared
 from workbench.lower import lower
 from workbench.lower.keep_values import keep_values
@@ -211,19 +209,9 @@ def main(a: T.handle, b: T.handle):
     )
 
 
-def test_what_tensor_cores_do_has_no_time():
-    _, steps, tiles = SCHEDULES[1]
-    (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels
-    loop = next(node for node in walk_statements(kernel.body) if isinstance(node, For))
-    called = replace(loop, annotations=((WARP_CALL, "mma"),))
-    found = insight.modelled([replace(kernel, body=called)], H200)
-    assert found.us is None
-    assert found.caption == "No modelled time: what tensor cores take is not counted."
-
-
 def test_registers_that_a_compiler_tells_are_taken():
     kernel = copy(2**12, 256, 1)
-    few, many = (insight.modelled([kernel], H200, registers=n) for n in (16, 255))
+    few, many = (insight.modelled([kernel], H200, registers=[n]) for n in (16, 255))
     assert term(few, "latency").us < term(many, "latency").us
 
 
@@ -328,6 +316,7 @@ def test_what_a_thread_has_no_register_for_is_in_local_memory(
         mine = [one for one in own if one.access.writes == writes]
         found = sum(o.requests for o in mine), sum(o.taken for o in mine)
         assert found == pytest.approx(by_hand)
+    assert {t.scope for t in insight.totals([kept]).totals} == {"global"}
     # 32 threads' arrays, of which L1 has room for a half: the rest goes to L2 and back
     asked = from_l2(kept, demands(kept), 1, 132, 16 * cells * 4)
     far = sum(d.amount for d in asked if d.resource == "L2" and d.access.buffer.scope == "local")

@@ -19,8 +19,7 @@ from workbench.arith import reads_memory
 from workbench.check.kernels import extent_of
 from workbench.emulate.kernels.affine import Digits, Form
 from workbench.insight.accesses import Access, Loop, accesses
-from workbench.insight.spread import width
-from workbench.insight.wavefronts import WORD
+from workbench.insight.warp_requests import INSTRUCTIONS, lane_words
 from workbench.ir import (
     ARITHMETIC,
     BITWISE,
@@ -44,6 +43,7 @@ from workbench.ir import (
     children,
     dtypes,
     free_vars,
+    is_warp_call,
     once,
     substitute,
     walk,
@@ -95,7 +95,8 @@ class Compiled:
                 rolled = rolled or counted
         fewer = replace(access, loops=tuple(reversed(loops)))
         joins = not access.writes if scope == "shared" else scope == "local" and not rewritten
-        return self._merged(fewer) if joins and width(access) == 1 else fewer
+        alone = not isinstance(access.indices[0], Ramp)
+        return self._merged(fewer) if joins and alone else fewer
 
     def shares(self, loads: Iterable[Access]) -> dict[Access, float]:
         """What part of the turns of each of `loads` is made: the rest finds what another loaded.
@@ -104,7 +105,7 @@ class Compiled:
         """
         alike: dict[object, list[Access]] = {}
         for load in loads:
-            if not load.guards and width(load) == 1:
+            if not load.guards and not isinstance(load.indices[0], Ramp):
                 alike.setdefault((load.buffer, *(loop.var for loop in load.loops)), []).append(load)
         shares: dict[Access, float] = {}
         for group in alike.values():
@@ -188,7 +189,7 @@ def compiled(kernel: Kernel) -> Compiled:
     }
     in_memory = frozenset(a.buffer for a in accesses(kernel) if _is_counted(a, together))
     own = {b for b in kernel.allocs if b.scope == "local"} - in_memory
-    words = sum(-(-prod(b.shape) * dtypes.itemsize(b.type) // WORD) for b in own)
+    words = sum(map(lane_words, own))
     most = min(MOST_REGISTERS, REGISTERS // prod(kernel.block) // ROUNDED * ROUNDED)
     spilled: dict[Buffer, frozenset[Var]] = {}
     for access in accesses(kernel) if words > most else ():
@@ -227,6 +228,8 @@ def chosen_loads(expr: Expr) -> set[Node]:
 def instructions(stmt: Stmt) -> int:
     """What a thread runs for `stmt`, with the turns of all loops in it; indices left out."""
     match stmt:
+        case For() if is_warp_call(stmt):
+            return INSTRUCTIONS
         case For():
             return extent_of(stmt) * instructions(stmt.body)
         case BufferStore():

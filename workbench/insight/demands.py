@@ -10,30 +10,37 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from workbench import script
-from workbench.insight.accesses import Access, accesses
+from workbench.insight.accesses import Access
 from workbench.insight.cells import executions
 from workbench.insight.compiled import operations
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.made import Made, made
 from workbench.insight.sectors import SECTOR
 from workbench.insight.spread import width
+from workbench.insight.warp_requests import (
+    INSTRUCTIONS,
+    MULTIPLY_ADDS,
+    calls_of,
+    products,
+    requested,
+)
 from workbench.insight.warps import IDLE, distinct, text_of
 from workbench.insight.wavefronts import WARP
 from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, const, dtypes, once
 
 LINE = 128  # bytes that the L1 cache finds, or shared memory serves, in a turn
 
-Resource: TypeAlias = Literal["issue", "arithmetic", "L1", "shared", "L2"]
+Resource: TypeAlias = Literal["issue", "arithmetic", "tensor", "L1", "shared", "L2"]
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
     """How much a load or store of a kernel asks of a resource, over the whole launch.
 
-    `amount` counts instructions of warps ("issue", "arithmetic"), turns of a multiprocessor's
-    memory ("L1", "shared"), or bytes ("L2"), and `least` how much would do: where the lanes of each
-    request lay side by side and in banks of their own, or each byte were moved once. What is
-    computed for a store counts as the store's.
+    `amount` counts instructions of warps ("issue", "arithmetic"), multiply-adds of matrix units
+    ("tensor"), turns of a multiprocessor's memory ("L1", "shared"), or bytes ("L2"), and `least`
+    how much would do: where the lanes of each request lay side by side and in banks of their own,
+    or each byte were moved once. What is computed for a store counts as the store's.
     """
 
     resource: Resource
@@ -56,12 +63,19 @@ def demands(kernel: Kernel) -> tuple[Demand, ...]:
     sizes say it.
     """
     found: list[Demand] = []
+    calls = calls_of(kernel)
     every = {one.access: one for one in made(kernel)}
-    for access in accesses(kernel):
+    for access in requested(kernel):
         if access in every:
             found += _of_memory(every[access])
-        if access.writes:
+        if access.writes and access.node not in calls:
             found += _of_arithmetic(kernel, access)
+    for access in products(kernel):
+        times = _warps(kernel, access)
+        found += [
+            Demand("issue", access, times * INSTRUCTIONS, times * INSTRUCTIONS),
+            Demand("tensor", access, times * MULTIPLY_ADDS, times * MULTIPLY_ADDS),
+        ]
     return tuple(found)
 
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.insight.accesses import Access, kind_of
-from workbench.insight.asked import asked
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.page import Kind, Table
 from workbench.insight.sectors import sectors
+from workbench.insight.warp_requests import requested, untold
 from workbench.insight.warps import lane_bytes, text_of
 from workbench.insight.wavefronts import wavefronts
 from workbench.ir import Kernel, remembered
+
+_SCOPES = ("global", "shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ def issued(kernels: Sequence[Kernel]) -> Issued:
     """What all warps of `kernels` ask of global and shared memory.
 
     Warps have 32 lanes, arrays start at a multiple of 32 bytes, as allocations do. A copy that is
-    asynchronous counts as the load and the store that it is written as. What calls of ``wmma`` ask
-    is left out: which thread asks for which cells is the hardware's.
+    asynchronous counts as the load and the store that it is written as; what a call of a warp asks
+    for, as nvcc makes it (see `warp_requests`). What matrices of Metal's ask for is left out.
     """
     found = [known for kernel in kernels for known in _of_kernel(kernel)]
     asked = tuple(known for known in found if isinstance(known, Asked))
@@ -91,9 +93,10 @@ def _of_kernel(kernel: Kernel) -> list[Asked | str]:
     """Each access of the kernel with its numbers, or as it is written where there are none."""
     known: dict[Any, list[Asked | str]] = remembered(kernel)
     if "issued" not in known:
+        wanted, left = requested(kernel), untold(kernel)
         known["issued"] = [
-            _asked(kernel, access) if told else text_of(access)
-            for access, told in asked(kernel, "global", "shared")
+            *(_asked(kernel, access) for access in wanted if access.buffer.scope in _SCOPES),
+            *(text_of(access) for access in left if access.buffer.scope in _SCOPES),
         ]
     return known["issued"]
 

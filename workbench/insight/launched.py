@@ -23,7 +23,7 @@ from workbench.lower.shared_memory import shared_bytes
 from workbench.target import Target
 
 Resource: TypeAlias = Literal[
-    "launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency"
+    "launch", "issue", "arithmetic", "tensor", "L1", "shared", "L2", "device", "latency"
 ]
 L2_PORT = 64  # bytes a clock that one multiprocessor has from L2 at most: two sectors, assumed
 # Of the time of what is not the longest, that is not behind it: fits the lessons' recorded kernels.
@@ -69,6 +69,7 @@ class Rates(NamedTuple):
     clock: float
     schedulers: float  # instructions of warps that a multiprocessor issues in a clock
     operations: float  # and those of them that compute
+    tensor: float  # multiply-adds of its matrix units in a clock, 0 where nobody knows
     l2: float
     device: float
     cache: int
@@ -89,6 +90,7 @@ def rates_of(target: Target) -> Rates | None:
     found = (
         target.registers_parts,
         peak / (2 * WARP * clock * sms),
+        (target.tensor_flops or 0.0) / (2 * clock * sms),
         target.l2_bandwidth,
         target.bandwidth,
         target.l2_bytes,
@@ -159,6 +161,9 @@ class Launch:
             self._launch(),
             self._of_sm("issue", schedulers, f"instructions of warps, {{}} a clock {on}"),
             self._of_sm("arithmetic", operations, f"operations of warps, {{}} a clock {on}"),
+            self._of_sm(
+                "tensor", self.rates.tensor, f"multiply-adds of matrix units, {{}} a clock {on}"
+            ),
             self._of_sm("L1", 1, f"turns of the L1 cache, {{}} a clock {on}"),
             self._of_sm("shared", 1, f"turns of shared memory, {{}} a clock {on}"),
             self._l2(),
@@ -187,7 +192,7 @@ class Launch:
         """A part of each multiprocessor, which the one with the most blocks needs longest."""
         sms = self.rates.sms
         busiest = 1 / sms if self.even else -(-self.blocks // sms) / self.blocks
-        us = 1e6 * busiest / each_clock / self.rates.clock
+        us = 1e6 * busiest / max(each_clock, 1) / self.rates.clock
         return self._shared_out(resource, us, words.format(f"{each_clock:.3g}"))
 
     def _l2(self) -> Term:

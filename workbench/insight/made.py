@@ -19,13 +19,14 @@ import numpy as np
 
 from workbench import script
 from workbench.emulate.kernels.affine import Atom, Digit, Digits, never_meets
-from workbench.insight.accesses import Access, accesses, kind_of
+from workbench.insight.accesses import Access, kind_of
 from workbench.insight.compiled import VECTOR, Compiled, compiled
 from workbench.insight.issued import issued
 from workbench.insight.kinds import UnknownError, kinds_of_requests
 from workbench.insight.sectors import sectors
+from workbench.insight.warp_requests import requested
 from workbench.insight.warps import IDLE, lane_bytes, text_of
-from workbench.insight.wavefronts import WARP, wavefronts
+from workbench.insight.wavefronts import PAST_L1, WARP, copied, wavefronts
 from workbench.ir import Buffer, BufferLoad, Kernel, Var, const, free_vars, once, substitute
 
 UNITS = {"global": "sectors", "shared": "wavefronts"}
@@ -73,7 +74,7 @@ def made(kernel: Kernel) -> tuple[Made, ...]:
 
     What it finds in a register is left out. Raises Fail where sizes say what is touched.
     """
-    by_nvcc, every = compiled(kernel), accesses(kernel)
+    by_nvcc, every = compiled(kernel), requested(kernel)
     held = _held(every, by_nvcc)
     far = [
         access
@@ -86,7 +87,8 @@ def made(kernel: Kernel) -> tuple[Made, ...]:
     kept = [a for a in far if a.buffer.scope == "shared" or a.buffer not in again]
     shares = by_nvcc.shares(access for access in kept if not access.writes)
     shares |= {access: by_nvcc.share for access in far if access.buffer in by_nvcc.spilled}
-    return tuple(_made(kernel, by_nvcc, access, shares.get(access, 1.0)) for access in far)
+    found = [_made(kernel, by_nvcc, access, shares.get(access, 1.0)) for access in far]
+    return tuple(map(_copied, [None, *found], found))
 
 
 def _made(kernel: Kernel, by_nvcc: Compiled, access: Access, share: float) -> Made:
@@ -98,11 +100,27 @@ def _made(kernel: Kernel, by_nvcc: Compiled, access: Access, share: float) -> Ma
     except UnknownError:
         return Made(access, nothing, nothing, nothing, width, is_known=False)
     if access.buffer.scope == "local":
-        table = _in_turn(table, width)
+        table = in_turn(table, width)
     return Made(access, table, times * share, turns_of(access, table, width), width)
 
 
-def _in_turn(table: Any, width: int) -> Any:
+def _copied(load: Made | None, one: Made) -> Made:
+    """A store that copies asynchronously, behind its `load`, with the wavefronts that it takes.
+
+    The requests of both are alike, or the most are taken for all.
+    """
+    store = one.access.store
+    if load is None or not one.access.writes or store is None or not store.is_async:
+        return one
+    if not (load.is_known and one.is_known and len(load.table) and len(one.table)):
+        return one
+    rows = max(len(load.table), len(one.table))
+    at, to = (np.resize(table, (rows, WARP)) for table in (load.table, one.table))
+    most = copied(at, to, one.width).max()
+    return replace(one, turns=np.full(len(one.table), most))
+
+
+def in_turn(table: Any, width: int) -> Any:
     """Addresses in local memory, where cells of one number lie side by side, lane by lane."""
     return np.where(table == IDLE, IDLE, (table // width * WARP + np.arange(WARP)) * width)
 
@@ -143,18 +161,34 @@ def spans(kernel: Kernel) -> Mapping[tuple[str, str, str], Span]:
     What is not known of an access, as in `issued`, is in none of them.
     """
     likely, least = dict[tuple[str, str, str], float](), _least(kernel)
-    for one in made(kernel):
+    for one in (one for one in made(kernel) if one.access.buffer.scope in UNITS):
         scope, kind = one.access.buffer.scope, kind_of(one.access)
         for unit, number in (("requests", one.requests), (UNITS[scope], one.taken)):
             likely[scope, kind, unit] = likely.get((scope, kind, unit), 0.0) + number
     found: dict[tuple[str, str, str], Span] = {}
+    apart = sum(map(_alone, made(kernel)))
     for of in issued([kernel]).totals:
         for unit in ("requests", UNITS[of.scope]):
             key = of.scope, of.access, unit
             low, high = least[key], getattr(of, unit)
+            if key == ("global", "read", "sectors"):
+                high += apart
+            if key == ("shared", "write", "wavefronts"):  # asynchronous copies take more
+                high = max(high, round(likely.get(key, 0.0)))
             # what nvcc is taken to make is a guess, the ends are not
             found[key] = Span(low, min(max(round(likely.get(key, 0.0)), low), high), high)
     return found
+
+
+def _alone(one: Made) -> int:
+    """The sectors that come twice at most by an asynchronous copy of 16 bytes a lane.
+
+    Where the halves of a sector go to places that do not make up one, an H100 fetches it for each.
+    """
+    store = one.access.store
+    if store is None or not store.is_async or one.access.writes or one.width < PAST_L1:
+        return 0
+    return int((((one.table != IDLE).sum(axis=1) - one.turns) * one.times).clip(0).sum())
 
 
 @once
@@ -164,7 +198,7 @@ def _least(kernel: Kernel) -> Mapping[tuple[str, str, str], int]:
     Of several reads of one buffer, or writes, one may bring what all the others want.
     """
     groups: dict[tuple[Buffer, bool], list[Access]] = defaultdict(list)
-    for access in accesses(kernel):
+    for access in requested(kernel):
         if access.buffer.scope in UNITS:
             groups[access.buffer, access.writes].append(access)
     found = Counter[tuple[str, str, str]]()

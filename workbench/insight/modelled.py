@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from workbench.diag import Fail
 from workbench.insight.demands import UncountedError
 from workbench.insight.launched import Launch, Term, launch, rates_of, together, us_text
 from workbench.insight.page import Kind, Table
-from workbench.ir import Kernel, walk_statements
-from workbench.lower.warp_calls import is_warp_call
+from workbench.insight.warp_requests import products
+from workbench.ir import Kernel
 from workbench.target import Target
 
 
@@ -53,16 +54,19 @@ class NoTimeError(Exception):
 
 
 def launches_of(
-    kernels: Sequence[Kernel], target: Target, registers: int | None
+    kernels: Sequence[Kernel], target: Target, registers: Sequence[int | None]
 ) -> tuple[Launch, ...]:
     """The launch of each kernel. Raises NoTimeError where it has no modelled time."""
     rates = rates_of(target)
     if rates is None:
         raise NoTimeError(f"nobody knows how fast {target.title} is")
-    if any(is_warp_call(node) for kernel in kernels for node in walk_statements(kernel.body)):
-        raise NoTimeError("what tensor cores take is not counted")
+    if not target.tensor_flops and any(map(products, kernels)):
+        raise NoTimeError(f"nobody knows how fast {target.title} multiplies tiles")
     try:
-        return tuple(launch(kernel, target, rates, registers) for kernel in kernels)
+        return tuple(
+            launch(kernel, target, rates, told)
+            for kernel, told in zip_longest(kernels, registers[: len(kernels)])
+        )
     except UncountedError as error:
         raise NoTimeError(f"data say where {error} is, or there is too much to look at") from None
     except Fail as fail:
@@ -70,18 +74,20 @@ def launches_of(
 
 
 def modelled(
-    kernels: Sequence[Kernel], target: Target, *, registers: int | None = None
+    kernels: Sequence[Kernel], target: Target, *, registers: Sequence[int | None] = ()
 ) -> Modelled:
     """How long `kernels` take on `target`, one of many runs in a row: what fits L2 is there.
 
-    `registers` are those of a thread as a compiler tells them; else they are estimated. There is
+    `registers` are those of a thread of each kernel as a compiler tells them, as by
+    `Built.registers`; where that is nothing, those recorded with it, else an estimate. There is
     no time where data or sizes say what is touched, or `target` has no data sheet.
     """
     try:
         launches = launches_of(kernels, target, registers)
     except NoTimeError as error:
         return _unknown(target, str(error))
-    terms = sorted(_together(one.terms for one in launches), key=lambda term: -term.us)
+    found = (t for t in _together(one.terms for one in launches) if t.us or t.resource != "tensor")
+    terms = sorted(found, key=lambda term: -term.us)
     us = sum(one.us for one in launches)
     rows = tuple((term.resource, round(term.us, 3), term.words) for term in terms)
     caption = f"{us_text(us)} on {target.title}, modelled: {terms[0].words}."

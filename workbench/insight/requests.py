@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from workbench.insight.accesses import Access, kind_of
-from workbench.insight.asked import asked
 from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.kinds import UnknownError, examples_of_requests
 from workbench.insight.page import Point
 from workbench.insight.sectors import SECTOR, sectors
 from workbench.insight.spread import holding, value
+from workbench.insight.warp_requests import requested
 from workbench.insight.warps import IDLE, distinct, in_warps, lane_bytes, text_of, threads_of
 from workbench.insight.wavefronts import BANKS, WARP, WORD, lanes_together, wavefronts
 from workbench.ir import THREAD_AXES, Kernel, Ramp, dtypes, once
@@ -153,7 +153,7 @@ def worst_of(found: Sequence[Requests]) -> int:
 
 @once
 def _of_kernel(kernel: Kernel, scope: str) -> list[Requests | str]:
-    wanted = (access for access, _ in asked(kernel, scope))
+    wanted = (access for access in requested(kernel) if access.buffer.scope == scope)
     return [made for access in wanted if (made := _requests(kernel, access)) is not None]
 
 

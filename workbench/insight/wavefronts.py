@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.insight.warps import IDLE
+from workbench.insight.warps import IDLE, distinct
 
 WARP = 32  # lanes
+PAST_L1 = 16  # bytes of a lane that an asynchronous copy brings past the L1 cache
+LINE, LINES = 128, 4  # bytes of a line of L1, and how many come at a time
 BANKS, WORD = 32, 4  # banks, and bytes that one bank serves at once (all NVIDIA GPUs since Maxwell)
 
 
@@ -35,6 +37,24 @@ def wavefronts(table: Any, width: int, *, writes: bool) -> Any:
         each = _busiest(groups, max(1, width // WORD)).reshape(-1, WARP // lanes)
         total[rows] = each.sum(axis=1)
     return total
+
+
+def copied(at: Any, to: Any, width: int) -> Any:
+    """For each asynchronous copy how many wavefronts its store takes, at least.
+
+    The lanes of a request load `width` bytes each `at` addresses of global memory, and store them
+    `to` others of shared memory. 16 bytes go past L1, straight to where they are wanted. Fewer go
+    through the banks of a line as of shared memory, and no lane shares what another loads; four
+    lines come at a time. An H100 counts just that of each regular one of 80 requests of 4 and 8
+    bytes but one, and up to twice as many of random ones.
+    """
+    if width >= PAST_L1:
+        return np.ones(len(to), dtype=np.int64)
+    apart = np.where(at == IDLE, IDLE, at % LINE + np.arange(WARP) * LINE)
+    lines = distinct(np.where(at == IDLE, IDLE, at // LINE))
+    near = _busiest(apart, max(1, width // WORD))
+    far = np.maximum(near, -(-lines // LINES))
+    return 1 + np.maximum(wavefronts(to, width, writes=True), far)
 
 
 def lanes_together(table: Any, width: int, *, writes: bool) -> Any:

@@ -19,6 +19,7 @@ from workbench.insight.launched import Launch, us_text
 from workbench.insight.modelled import NoTimeError, launches_of
 from workbench.insight.page import Kind, Table
 from workbench.insight.spread import neighbours
+from workbench.insight.warp_requests import products
 from workbench.insight.warps import lane_bytes
 from workbench.insight.wavefronts import WARP
 from workbench.ir import Buffer, For, Kernel, Var, free_vars, walk
@@ -71,8 +72,8 @@ class Why:
     kind: Kind = "modelled"
 
 
-def why(kernels: Sequence[Kernel], target: Target, *, registers: int | None = None) -> Why:
-    """What `kernels` lose their `modelled` time on `target` to.
+def why(kernels: Sequence[Kernel], target: Target, *, registers: Sequence[int | None] = ()) -> Why:
+    """What `kernels` lose their `modelled` time on `target` to; `registers` are as there.
 
     Where starting a kernel takes longer than all that it does, nothing is ranked. There is no
     answer where there is no modelled time.
@@ -253,7 +254,7 @@ def _reuse(
     moves = _moves(one)
     computed = sum(d.amount for d in one.asked if d.resource == "arithmetic")
     made = [d.access for d in loads if moves[d.access].amount]
-    if not computed or not made:
+    if not computed or not made or products(one.kernel):  # of tiles, numbers are used again
         return
     once = {access: min(_once(one, access), moves[access].amount) for access in made}
     enough = {a: max(computed / TILE, least) / moves[a].amount for a, least in once.items()}

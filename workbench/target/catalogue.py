@@ -60,6 +60,18 @@ _ARCH_SOURCES = (
 )
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
 
+# Of float16 with sums in float32, dense. By `mma.sync`, which wmma is made of, warps reach a part
+# of a Hopper's 989 TFLOP/s; the whole takes `wgmma`.
+_TENSOR = {
+    "nvidia/h200": (663e12, "data sheet: 989 TFLOP/s; by mma.sync 67 %, measured on an H200"),
+    "nvidia/h100": (663e12, "data sheet: 989 TFLOP/s; by mma.sync 67 %, measured on an H200"),
+    "nvidia/a100": (312e12, "NVIDIA A100 Tensor Core GPU data sheet"),
+    "nvidia/l4": (121e12, "NVIDIA L4 Tensor Core GPU data sheet, without sparsity"),
+    "nvidia/rtx-4090": (165.2e12, "NVIDIA Ada GPU Architecture whitepaper"),
+    "nvidia/rtx-3090": (71e12, "NVIDIA Ampere GA102 GPU Architecture whitepaper"),
+    "nvidia/rtx-3090-ti": (80e12, "as an RTX 3090, by multiprocessors and clock"),
+}
+
 # What no data sheet tells, on an H200 at 1,980 MHz: 16-byte loads of working sets of 4 to 32 MiB;
 # the rest by `benchmarks/rates.py`, kernels that do nothing in a CUDA graph and chains of loads.
 _H200_CLOCK, _H200_SMS = 1.98e9, 132
@@ -90,6 +102,8 @@ def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: 
     rates = _rates(sheet[0], sheet[1])
     facts |= rates
     sources |= dict.fromkeys(rates, _MEASURED if name == "nvidia/h200" else _ASSUMED)
+    if name in _TENSOR:
+        facts["tensor_flops"], sources["tensor_flops"] = _TENSOR[name]
     if arch in _DYNAMIC:
         facts["max_dynamic_shared_bytes"] = _DYNAMIC[arch] * KIB
         sources["max_dynamic_shared_bytes"] = _GUIDE

@@ -48,6 +48,7 @@ class Target:
     memory_bytes: int | None = None
     bandwidth: float | None = None  # bytes a second, device memory
     peak_flops: float | None = None  # float32, a multiply-add counted as two, no matrix units
+    tensor_flops: float | None = None  # the same of float16 on matrix units, by `mma.sync`
     l2_bandwidth: float | None = None  # bytes a second, from its L2 cache to all multiprocessors
     launch_seconds: float | None = None  # of a kernel that does nothing, one of many in a row
     block_seconds: float | None = None  # that each block of a launch adds

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from benchmarks.histories import window_sum
 from benchmarks.matmuls import blocking_with_shared, matmul, naive
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench import lesson
@@ -16,6 +17,7 @@ from workbench.insight import Fault
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.ask import session
+from workbench.widgets.page import cost_bar
 from workbench.widgets.page.cost_bar import NOTHING, block_of
 from workbench.widgets.page.why_slow import place_of
 
@@ -248,3 +250,20 @@ def test_an_open_question_hides_time_and_faults_however_they_are_asked_for():
     send(lab, do="answer", name=question.name, choice=0)
     send(lab, do="why")
     assert modelled(lab)["marks"] and lab.session.page["why"] is not None
+
+
+def test_a_time_is_modelled_anew_once_a_compiler_has_told_registers(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Of 256 threads with 255 registers a multiprocessor has room for one block, not eight."""
+    sch = Schedule(window_sum(2**20))
+    outer, inner = sch.split("i", factors=[None, 256])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    found = []
+    for told in (None, 255):
+        monkeypatch.setattr(cost_bar, "registers_of", lambda _, told=told: (told,))
+        found.append(cost_bar.modelled_of(sch.func))
+    latency = [next(t for t in one.terms if t.resource == "latency") for one in found]
+    waves = 2**20 / 256 / 132
+    assert latency[0].us < latency[1].us and f"{-(-waves // 1):.3g} times" in latency[1].words

@@ -16,7 +16,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import memo
 from workbench.widgets.page.modelled_time import is_modelled, modelled_of
 from workbench.widgets.page.names import Thing, buffers_of
-from workbench.widgets.page.pictures import roofline_of
+from workbench.widgets.page.pictures import registers_of, roofline_of
 
 NOTHING: dict[str, Any] = {"waits": "", "text": ""}
 FARTHEST = 2  # times what else is on the axis; a guess beyond stands at its end
@@ -66,7 +66,8 @@ def shown_bar(
     if now.us is None:
         return {"waits": "", "text": now.caption}
     was = None if before is None else _known(before, desk.gpu)
-    key = ("bar", desk.owner, before, measured, guessed)
+    told = [registers_of(one, desk.gpu) for one in funcs]
+    key = ("bar", desk.owner, before, measured, guessed, *told)
     return memo(after, key, lambda: _bar(desk, after, now, was, measured, guessed))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from workbench import insight
 from workbench.insight import Modelled
 from workbench.ir import PrimFunc
@@ -9,15 +11,20 @@ from workbench.target import get
 from workbench.widgets.page.memo import build, is_known, memo
 from workbench.widgets.page.pictures import registers_of
 
+Registers: TypeAlias = tuple[int | None, ...]
+"""Of a thread in each kernel, None where no compiler told them."""
+
 
 def modelled_of(func: PrimFunc, gpu: str) -> Modelled:
-    """The modelled time on a GPU, by its name. Raises Fail where there is no valid kernel."""
+    """The modelled time on a GPU, by its name, anew once a compiler has told registers of it.
 
-    def make() -> Modelled:
+    Raises Fail where there is no valid kernel.
+    """
+    known, told = memo(func, _name(gpu), dict[Registers, Modelled]), registers_of(func, gpu)
+    if told not in known:
         built = build(func, gpu)
-        return insight.modelled(built.kernels, get(gpu), registers=most_registers(func, gpu))
-
-    return memo(func, _name(gpu), make)
+        known[told] = insight.modelled(built.kernels, get(gpu), registers=told)
+    return known[told]
 
 
 def is_modelled(func: PrimFunc, gpu: str) -> bool:
@@ -27,8 +34,3 @@ def is_modelled(func: PrimFunc, gpu: str) -> bool:
 
 def _name(gpu: str) -> str:
     return f"modelled on {gpu}"
-
-
-def most_registers(func: PrimFunc, gpu: str) -> int | None:
-    """Those of a thread in the kernel that has most, where a compiler told them."""
-    return max((number for number in registers_of(func, gpu) if number), default=None)

@@ -380,7 +380,7 @@ class _Kept(draw.Source):
 _KEPT = _Kept()
 
 
-def registers_of(func: PrimFunc, gpu: str) -> Sequence[int | None]:
+def registers_of(func: PrimFunc, gpu: str) -> tuple[int | None, ...]:
     """Those of a thread in each kernel, where a compiler told them in this session for such a GPU.
 
     Raises Fail where there is no valid kernel.

@@ -14,20 +14,23 @@ from workbench.target import get
 from workbench.widgets.page.cost_bar import block_of, shows_time, statement_keys
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, is_known, memo
-from workbench.widgets.page.modelled_time import most_registers
+from workbench.widgets.page.modelled_time import Registers
 from workbench.widgets.page.names import buffers_of
+from workbench.widgets.page.pictures import registers_of
 
 FAULTS = 6  # that are told
 
 
 def why_of(func: PrimFunc, gpu: str) -> Why:
-    """What the modelled time is lost to. Raises Fail where there is no valid kernel."""
+    """What the modelled time is lost to, as `modelled_of` has it.
 
-    def make() -> Why:
+    Raises Fail where there is no valid kernel.
+    """
+    known, told = memo(func, _name(gpu), dict[Registers, Why]), registers_of(func, gpu)
+    if told not in known:
         built = build(func, gpu)
-        return insight.why(built.kernels, get(gpu), registers=most_registers(func, gpu))
-
-    return memo(func, _name(gpu), make)
+        known[told] = insight.why(built.kernels, get(gpu), registers=told)
+    return known[told]
 
 
 def _name(gpu: str) -> str:
@@ -47,7 +50,7 @@ def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
         faults = [_fault(desk, func, fault) for fault in found.faults[:FAULTS]]
         return {"text": found.caption, "faults": faults}
 
-    return memo(func, ("faults", desk.owner), make)
+    return memo(func, ("faults", desk.owner, registers_of(func, desk.gpu)), make)
 
 
 def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
