@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from tests.access.corpus import program
 from tests.support.checked_run import run_as_cpp, run_seed
 from tests.support.faults import FAULTS, Fault
 from tests.support.theory_faults import FAULTS as THEORY_FAULTS
@@ -35,6 +38,15 @@ def test_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch, gxx: str):
     assert found_by(FAULTS[name]), f"no check saw it: {name}"
 
 
+@pytest.fixture
+def read_anew() -> Iterator[None]:
+    """Odd programs of which nothing is known: not what was right, nor, later, what was faulty."""
+    program.cache_clear()
+    yield
+    program.cache_clear()
+
+
+@pytest.mark.usefixtures("read_anew")
 @pytest.mark.parametrize("name", THEORY_FAULTS)
 def test_fault_of_the_theory_is_found(name: str, monkeypatch: pytest.MonkeyPatch):
     fault = THEORY_FAULTS[name]

@@ -175,7 +175,7 @@ def test_other_calls_are_refused(text: str, hint: str):
 
 
 DP4A = """@T.prim_func
-def dp4a(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "uint8"), C: T.Buffer((1,), "int32")):
+def main(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "uint8"), C: T.Buffer((1,), "int32")):
     C[0] = C[0] + T.call_pure_extern("int32", "__dp4a", A[T.Ramp(0, 1, 4)], B[T.Ramp(0, 1, 4)], 0)
 """
 

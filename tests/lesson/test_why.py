@@ -16,6 +16,7 @@ from workbench.lesson.faults import FAULTS, fault, kept_beyond
 from workbench.lesson.programs import product
 from workbench.lesson.quizzes import QUIZZES
 from workbench.runtime import recorded
+from workbench.widgets.page.guess import Guess
 
 LESSON = Path(__file__).parents[2] / "lessons" / "08_why_is_it_slow.ipynb"
 START = product(1024, 1024, 1024)
@@ -79,8 +80,9 @@ def test_each_schedule_of_the_lesson_is_asked_about_and_has_another_fault(here: 
     """Each mended one is modelled, or was recorded, at least 1.3 times as fast."""
     opened = []
 
-    def lab(sch: wb.Schedule, **_: object) -> None:
-        opened.append(sch.func)
+    def lab(sch: wb.Schedule, *, question: object = None, **_: object) -> None:
+        if not isinstance(question, Guess):  # which asks how long a step takes, not why
+            opened.append(sch.func)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wb, "lab", lab)

@@ -550,14 +550,21 @@ def test_a_long_copy_goes_on_in_a_second_line():
 def test_nvcc_takes_the_text(arch: str, tmp_path: Path, nvcc: str):
     zeros = "T.if_then_else(t < 7, A[k, t * VECTOR + v], T.float32(0))"
     funcs = [fetch(vector, value=value) for vector in (1, 2, 4) for value in (PLAIN, zeros)]
-    for number, func in enumerate(funcs):
-        path = tmp_path / f"{number}.cu"
-        path.write_text(wb.build(func, target=H100).source)
-        command = [nvcc, f"-arch={arch}", "-ptx", str(path), "-o", str(path.with_suffix(".ptx"))]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert not done.returncode, done.stderr
-        made = path.with_suffix(".ptx").read_text()
-        assert "cp.async.c" in made and "cp.async.wait_group" in made
+    texts = [wb.build(func, target=H100).source for func in funcs]
+    assert not any("#include" in text for text in texts)
+    parts = [
+        f"namespace of_{number} {{\n{text.replace('main_kernel', f'kernel_{number}')}\n}}\n"
+        for number, text in enumerate(texts)
+    ]
+    path, made = tmp_path / "all.cu", tmp_path / "all.ptx"
+    path.write_text("".join(parts))
+    command = [nvcc, f"-arch={arch}", "-ptx", str(path), "-o", str(made)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    _, *entries = made.read_text().split(".entry kernel_")
+    assert sorted(entry[0] for entry in entries) == [str(number) for number in range(len(funcs))]
+    for entry in entries:
+        assert "cp.async.c" in entry and "cp.async.wait_group" in entry
 
 
 LARGE = """

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 import numpy as np
@@ -230,15 +231,17 @@ def _built(text: str, language: str) -> Path:
 
 
 def _compile(what: Sequence[str], path: Path) -> None:
-    """Make `path` of it, unless that is there."""
-    if path.exists():
-        return
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    command = [tools.need("g++"), *FLAGS, f"-I{HERE}", *what, "-o", str(unfinished)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise CppFailure(f"g++ does not take the text:\n{done.stderr}")
-    unfinished.rename(path)
+    """Make `path` of it, unless that is there; who wants what another process makes waits."""
+    with path.with_suffix(".turn").open("w") as turn:
+        flock(turn, LOCK_EX)  # until it is closed
+        if path.exists():
+            return
+        unfinished = path.with_suffix(f".{os.getpid()}")
+        command = [tools.need("g++"), *FLAGS, f"-I{HERE}", *what, "-o", str(unfinished)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise CppFailure(f"g++ does not take the text:\n{done.stderr}")
+        unfinished.rename(path)
 
 
 def _digest(text: str) -> str:

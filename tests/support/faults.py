@@ -332,7 +332,7 @@ def code_truncates(mp: MonkeyPatch) -> None:
     mp.setattr(expressions, "_rounds_down", lambda self, a, b: True)
 
 
-@fault("annotate", code=True, first=92)
+@fault("annotate", code=True, first=130)
 def code_without_casts(mp: MonkeyPatch) -> None:
     """Code drops casts."""
     expressions = import_module("workbench.codegen.expressions").Expressions

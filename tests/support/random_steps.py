@@ -413,6 +413,13 @@ class Chooser:
     def set_scope(self) -> Told:
         return Told("set_scope", (self.block(), 0, self.rng.choice(SCOPES)))
 
+    def sample_perfect_tile(self) -> Told | None:
+        at = self.loop()
+        return at and Told("sample_perfect_tile", (at,), (("n", self.rng.choice((1, 2, 3))),))
+
+    def sample_categorical(self) -> Told | None:
+        return Told("sample_categorical", ([1, 2, 4], [0.25, 0.25, 0.5]))
+
     def annotate(self) -> Told | None:
         if self.rng.random() < 0.3:
             return Told("annotate", (self.block(), "double_buffer_scope", 0))
@@ -437,6 +444,8 @@ class Chooser:
 DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
     name: getattr(Chooser, name)
     for name in (
+        "sample_perfect_tile",
+        "sample_categorical",
         "split",
         "fuse",
         "reorder",
