@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
+from math import fsum, prod
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.diag import count_text
@@ -182,7 +182,7 @@ class Launch:
         each["launch"] -= first
         each["shared"] += each.pop("L1")
         longest = max(each.values())
-        return first + longest + UNHIDDEN * (sum(each.values()) - longest)
+        return first + longest + UNHIDDEN * (fsum(each.values()) - longest)
 
     def _launch(self) -> Term:
         us = (self.rates.launch + self.starts * self.blocks * self.rates.block) * 1e6
@@ -200,7 +200,7 @@ class Launch:
         rates = self.rates
         speed = min(rates.l2, min(self.blocks, rates.sms) * L2_PORT * rates.clock)
         stored, loaded = (
-            sum(d.amount for d in self.asked if d.resource == "L2" and d.access.writes == writes)
+            fsum(d.amount for d in self.asked if d.resource == "L2" and d.access.writes == writes)
             for writes in (True, False)
         )
         way = "to" if stored > loaded else "from"
@@ -219,7 +219,7 @@ class Launch:
         if writes is not None:
             mine = [d for d in mine if d.access.writes == writes]
         parts = _parts((d.access, d.amount * us) for d in mine)
-        amount = sum(d.amount for d in mine)
+        amount = fsum(d.amount for d in mine)
         return Term(resource, amount * us, f"{short(amount)} {words}", parts, shares)
 
     def _device(self) -> Term:

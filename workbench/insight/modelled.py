@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from math import fsum
 
 from workbench.diag import Fail
 from workbench.insight.demands import UncountedError
@@ -88,7 +89,7 @@ def modelled(
         return _unknown(target, str(error))
     found = (t for t in _together(one.terms for one in launches) if t.us or t.resource != "tensor")
     terms = sorted(found, key=lambda term: -term.us)
-    us = sum(one.us for one in launches)
+    us = fsum(one.us for one in launches)
     rows = tuple((term.resource, round(term.us, 3), term.words) for term in terms)
     caption = f"{us_text(us)} on {target.title}, modelled: {terms[0].words}."
     return Modelled(
@@ -112,5 +113,5 @@ def _together(runs: Iterable[Sequence[Term]]) -> Iterator[Term]:
         longest = max(same, key=lambda term: term.us)
         parts = sorted((p for term in same for p in term.parts), key=lambda part: -part.us)
         shares = together(share for term in same for share in term.shares)
-        us = sum(term.us for term in same)
+        us = fsum(term.us for term in same)
         yield replace(longest, us=us, parts=tuple(parts), shares=shares)

@@ -17,7 +17,7 @@ from workbench.insight import Fault
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.ask import session
-from workbench.widgets.page import cost_bar
+from workbench.widgets.page import modelled_time
 from workbench.widgets.page.cost_bar import NOTHING, block_of
 from workbench.widgets.page.why_slow import place_of
 
@@ -262,8 +262,8 @@ def test_a_time_is_modelled_anew_once_a_compiler_has_told_registers(
     sch.bind(inner, "threadIdx.x")
     found = []
     for told in (None, 255):
-        monkeypatch.setattr(cost_bar, "registers_of", lambda _, told=told: (told,))
-        found.append(cost_bar.modelled_of(sch.func))
+        monkeypatch.setattr(modelled_time, "registers_of", lambda *_, told=told: (told,))
+        found.append(modelled_time.modelled_of(sch.func, "nvidia/h200"))
     latency = [next(t for t in one.terms if t.resource == "latency") for one in found]
     waves = 2**20 / 256 / 132
     assert latency[0].us < latency[1].us and f"{-(-waves // 1):.3g} times" in latency[1].words
