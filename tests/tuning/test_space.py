@@ -42,7 +42,7 @@ def layer():
 
 
 MADE = {
-    "matmul": (matmul, ((2, 1, 4, 2, 2), (1, 2, 16, 1, 2), (2, 4, 2), 2, 1, 1, 1, 2, 2)),
+    "matmul": (matmul, ((2, 1, 4, 2, 2), (1, 2, 16, 1, 2), (2, 4, 2), 2, 1, 1, 1, 2)),
     "a layer": (
         layer,
         (
@@ -88,7 +88,7 @@ def test_a_candidate_is_steps_of_public_verbs_that_keep_the_meaning(name: str):
     ],
 )
 def test_a_rule_that_is_not_kept_is_the_reason(decisions, reason: str):
-    decisions += ((1, 1, 16), 0, 0, 0, 0, 0, 0)
+    decisions += ((1, 1, 16), 0, 0, 0, 0, 0)
     made = tuning.candidate(matmul(), tuning.ready(H200), H200, decisions, Random(0))
     assert made.reason == reason and (made.kernel is None) == bool(reason)
     assert made.decisions == decisions

@@ -25,7 +25,6 @@ MOST_VIRTUAL_THREADS = 8  # as TVM's VerifyGPUCode
 MOST_SUMS = 224  # a thread has at most 255 registers on any NVIDIA GPU; indices take some
 LEAST_THREADS = 32  # a warp
 VECTOR_BYTES = 16
-AHEAD = (0, 1, 2, 3)
 UNROLLED = (0, 16, 64, 512)  # of MetaSchedule's steps, those that differ in what nvcc makes
 
 
@@ -64,8 +63,7 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
     """Tile `block`, a sum, in all levels.
 
     Choices are its factors, how wide threads fetch what it reads and store what it makes, whether
-    what a thread reads of shared memory is copied to registers first, how many turns ahead it comes
-    to shared memory, and how much is unrolled.
+    what a thread reads of shared memory is copied to registers first, and how much is unrolled.
     """
     spatial, summed = tile_loops(sch, block)
     tiles = Tiles(
@@ -79,8 +77,7 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
     stored = _width(sch, body.writes[0])
     near = sch.sample_categorical([0, 1], probs=[0.5, 0.5])
     unrolled = sch.sample_categorical(UNROLLED, probs=[1 / len(UNROLLED)] * len(UNROLLED))
-    ahead = _turns_ahead(sch, block, target)
-    _check(body, reads, tiles, ahead + 1, target)
+    _check(body, reads, tiles, target)
     threads = tiles.level(2)
 
     local = sch.cache_write(block, 0, "local")
@@ -90,8 +87,6 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
     R = [sch.split(k, factors=tile) for k, tile in zip(summed, tiles.summed, strict=True)]
     levels = _levels(S, R)
     sch.reorder(*(loop for level in levels for loop in level))
-    if ahead and len(levels[3]) > 1:
-        levels[3] = [sch.fuse(*levels[3])]  # the loop of which turns run ahead
     axes = ("blockIdx.x", "vthread.x", "threadIdx.x")
     for level, axis in zip(levels[:3], axes, strict=True):
         fused = sch.fuse(*level) if len(level) > 1 else level[0]
@@ -109,8 +104,6 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
         _fetch(sch, copy, outer, threads, width)
     unroll_inner(sch, [loop for level in levels[4:] for loop in level], unrolled)
     sch.decompose_reduction(block, levels[3][0])
-    if ahead:
-        sch.pipeline(outer, stages=[*([0] * len(copies)), ahead], async_stages=[0])
 
 
 def _levels(
@@ -132,21 +125,8 @@ def _width(sch: Schedule, region: BufferRegion) -> int:
     return sch.sample_categorical(widths, probs=[1 / len(widths)] * len(widths))
 
 
-def _turns_ahead(sch: Schedule, block: BlockHandle, target: Target) -> int:
-    """How many turns of the outermost sum copies to shared memory are ahead: a choice.
-
-    None where the target does not copy asynchronously, or what is read is made by another block:
-    inlined, it is no plain copy.
-    """
-    if not target.async_copy_bytes or sch.get_producers(block):
-        return 0
-    return sch.sample_categorical(AHEAD, probs=[0.4, 0.2, 0.2, 0.2])
-
-
-def _check(
-    block: Block, reads: Sequence[BufferRegion], tiles: Tiles, copies: int, target: Target
-) -> None:
-    """What the numbers alone tell, ahead of any step; of each tile there are `copies`."""
+def _check(block: Block, reads: Sequence[BufferRegion], tiles: Tiles, target: Target) -> None:
+    """What the numbers alone tell, ahead of any step."""
     threads, virtual = tiles.level(2), tiles.level(1)
     sums = virtual * tiles.level(3) * tiles.level(4)
     most = target.max_threads_per_block
@@ -154,7 +134,7 @@ def _check(
     require(threads <= most, f"{threads} threads a block, and {target.title} has at most {most}")
     require(virtual <= MOST_VIRTUAL_THREADS, f"{virtual} virtual threads, more than 8")
     require(sums <= MOST_SUMS, f"{sums} sums a thread do not fit its registers")
-    shared = copies * sum(_shared_bytes(block, region, tiles) for region in reads)
+    shared = sum(_shared_bytes(block, region, tiles) for region in reads)
     limit = target.max_dynamic_shared_bytes or target.max_shared_bytes
     require(shared <= limit, f"{shared} bytes of shared memory, and {target.title} has {limit}")
 
