@@ -170,3 +170,40 @@ def test_what_is_built_means_what_the_program_means():
             continue
         built += 1
     assert built >= CASES // 2
+
+
+COPIED = """
+@T.prim_func
+def main(A: T.Buffer((5, 6), "float32"), O: T.Buffer((6,), "float32")):
+    L = T.alloc_buffer((6,), scope="local")
+    M = T.alloc_buffer((6,), scope="local")
+    for f in range(5):
+        for j in range(6):
+            with T.block("L"):
+                {binding}
+                L[vj] = A[{row}, vj]
+            with T.block("M"):
+                vj = T.axis.spatial(6, j)
+                M[vj] = L[vj]
+            with T.block("O"):
+                vj = T.axis.spatial(6, j)
+                O[vj] = {source}[vj]
+"""
+TOLD = 'vi, vj = T.axis.remap("SS", [f, j])'
+
+
+@pytest.mark.parametrize("axis", ["blockIdx.x", "threadIdx.x"])
+@pytest.mark.parametrize("source", ["L", "M"])
+def test_what_differs_from_one_to_the_next_is_not_written_to_one_cell_by_all(
+    axis: str, source: str
+):
+    """Serially the last turn stays; at once it is chance."""
+    sch = wb.Schedule(script.parse(COPIED.format(binding=TOLD, row="vi", source=source)))
+    with pytest.raises(wb.ScheduleError, match=r"f=0 and f=1 would both write O\[0\]"):
+        sch.bind("f", axis)
+
+
+def test_what_is_the_same_for_all_is_written_by_all():
+    binding = "vj = T.axis.spatial(6, j)"
+    sch = wb.Schedule(script.parse(COPIED.format(binding=binding, row="0", source="M")))
+    sch.bind("f", "blockIdx.x")

@@ -110,9 +110,11 @@ def _refuse(known: Places, loop: For, doers: Doers) -> None:
         below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     own = _own(known, loop, dom, doers)
+    varied = _varied(below, own, loop.loop_var, dom)
     for unit in below:
         if not unit.writes <= own:
-            _refuse_own(known, loop, unit, dom, doers, free)
+            varies = not varied.isdisjoint(unit.reads)
+            _refuse_own(known, loop, unit, dom, doers, free, varies)
     near = Near(below, dom)
     for reader in below:
         for buffer in (b for b in reader.reads if b not in own):  # in the order of the program
@@ -171,21 +173,22 @@ def _refuse_own(
     dom: Bounds,
     doers: Doers,
     free: Collection[Var],
+    varies: bool,
 ) -> None:
     """Refuse where two iterations write one cell, and not the same value by the same work.
 
     Nor as threads that share a sum out, each with a part of its own.
 
-    `free` are the loops that could be taken instead.
+    `free` are the loops that could be taken instead; `varies` says whether iterations read
+    something else in what each has of its own.
     """
     var = loop.loop_var
     if unit.block is not None:
-        direct = unit.uses_itself((loop, *unit.loops)) or tells_by_changing(loop, unit)
+        direct = varies or unit.uses_itself((loop, *unit.loops)) or tells_by_changing(loop, unit)
         if not direct and not unit.accumulates and writes_apart(unit.block) is True:
             return
-        deciding = [*unit.values.values(), *unit.holds]
         again = unit.accumulates and doers in ("lanes", "iterations")
-        told = unit.uses_itself([loop]) or any(_depends(value, var, dom) for value in deciding)
+        told = varies or unit.uses_itself([loop]) or _is_told(unit, var, dom)
         if not again and not told:
             return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
@@ -220,6 +223,24 @@ def _what_else(known: Places, loop: For, unit: Unit) -> str:
     if any(isinstance(outer, IfThenElse) for outer in between):
         return f"a condition stands between `{name}` and `{unit.name}`, not in it as T.where"
     return f"`{name}` holds more, after `{unit.name}` or with its cells"
+
+
+def _varied(below: Sequence[Unit], own: Set[Buffer], var: Var, dom: Bounds) -> Set[Buffer]:
+    """Of what each has of its own, that in which values may differ from one value of `var` on."""
+    found: set[Buffer] = set()
+    writers = [unit for unit in below if not own.isdisjoint(unit.writes)]
+    for _ in writers:  # what differs in one may be copied to the next
+        for unit in writers:
+            if not found.isdisjoint(unit.reads) or _is_told(unit, var, dom):
+                found |= own & unit.writes
+    return found
+
+
+def _is_told(unit: Unit, var: Var, dom: Bounds) -> bool:
+    """Whether `var` says what `unit` does, or whether it does something."""
+    if unit.block is None:
+        return var in free_vars(unit.stmt) or any(_depends(e, var, dom) for e in unit.holds)
+    return any(_depends(value, var, dom) for value in (*unit.values.values(), *unit.holds))
 
 
 def _depends(value: Expr, var: Var, dom: Bounds) -> bool:

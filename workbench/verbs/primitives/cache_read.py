@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench import arith
+from workbench.access.accesses import accesses
 from workbench.ir import (
     TRUE,
     Block,
@@ -147,8 +148,17 @@ def _write_elsewhere(
     return (
         bool(makers)
         and not follow
+        and not any(_updates(r, buffer) for r in readers)
         and all(reads_apart(site.places, r, maker, buffer) for r in readers for maker in makers)
     )
+
+
+def _updates(realize: BlockRealize, buffer: Buffer) -> bool:
+    """Whether the block goes on from cells that it writes, which it need not declare as read."""
+    every = [access for access in accesses(realize.block.body) if access.buffer is buffer]
+    written = [access.indices for access in every if access.writes]
+    read = [access.indices for access in every if not access.writes]
+    return any(all(map(arith.equal, indices, cell)) for indices in read for cell in written)
 
 
 def _check_targets(
