@@ -110,10 +110,11 @@ def _refuse(known: Places, loop: For, doers: Doers) -> None:
         below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     own = _own(known, loop, dom, doers)
-    varied = _varied(below, own, loop.loop_var, dom)
+    private = {b for unit in below for b in unit.writes if b.scope in _EACH_ITS_OWN.get(doers, ())}
+    varied = _varied(below, private, loop.loop_var, dom)
     for unit in below:
         if not unit.writes <= own:
-            varies = not varied.isdisjoint(unit.reads)
+            varies = not unit.writes <= private and not varied.isdisjoint(unit.reads)
             _refuse_own(known, loop, unit, dom, doers, free, varies)
     near = Near(below, dom)
     for reader in below:
@@ -225,14 +226,14 @@ def _what_else(known: Places, loop: For, unit: Unit) -> str:
     return f"`{name}` holds more, after `{unit.name}` or with its cells"
 
 
-def _varied(below: Sequence[Unit], own: Set[Buffer], var: Var, dom: Bounds) -> Set[Buffer]:
-    """Of what each has of its own, that in which values may differ from one value of `var` on."""
+def _varied(below: Sequence[Unit], private: Set[Buffer], var: Var, dom: Bounds) -> Set[Buffer]:
+    """Of what is `private` to each, that in which values may differ from one value of `var` on."""
     found: set[Buffer] = set()
-    writers = [unit for unit in below if not own.isdisjoint(unit.writes)]
+    writers = [unit for unit in below if not private.isdisjoint(unit.writes)]
     for _ in writers:  # what differs in one may be copied to the next
         for unit in writers:
             if not found.isdisjoint(unit.reads) or _is_told(unit, var, dom):
-                found |= own & unit.writes
+                found |= private & unit.writes
     return found
 
 
