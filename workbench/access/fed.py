@@ -15,7 +15,17 @@ from workbench.access.cover import Made, covers
 from workbench.access.units import buffers_written, limits
 from workbench.access.updates import reads
 from workbench.arith import Bounds, Simplifier, reads_memory
-from workbench.ir import Buffer, For, Stmt, Var, const, free_vars, once, substitute
+from workbench.ir import (
+    Buffer,
+    For,
+    Stmt,
+    Var,
+    const,
+    free_vars,
+    once,
+    remembered,
+    substitute,
+)
 
 
 class Fed:
@@ -78,8 +88,18 @@ def is_own(body: Stmt, loop: For, buffer: Buffer, known: Bounds) -> bool:
     around = common_loops(found) if found else ()
     if loop not in around:
         return False
-    still = {outer.loop_var for outer in around[: around.index(loop) + 1]}
-    return Fed(body, known).written_first(found, still)
+    at = around.index(loop)
+    # Where each turn of a loop inside writes first what it reads, so does each turn of this one:
+    # of loops that are bound, which are asked about one after the other, the innermost comes first.
+    inside = max((k for k, one in enumerate(around) if one.thread), default=at)
+    answers: dict[tuple[Buffer, int], bool] = remembered(body).setdefault("written first", {})
+    for depth in dict.fromkeys((max(at, inside), at)):
+        if (buffer, depth) not in answers:
+            still = {outer.loop_var for outer in around[: depth + 1]}
+            answers[buffer, depth] = Fed(body, known).written_first(found, still)
+        if answers[buffer, depth]:
+            return True
+    return False
 
 
 @once

@@ -228,12 +228,12 @@ def _what_else(known: Places, loop: For, unit: Unit) -> str:
 
 def _varied(below: Sequence[Unit], private: Set[Buffer], var: Var, dom: Bounds) -> Set[Buffer]:
     """Of what is `private` to each, that in which values may differ from one value of `var` on."""
-    found: set[Buffer] = set()
     writers = [unit for unit in below if not private.isdisjoint(unit.writes)]
-    for _ in writers:  # what differs in one may be copied to the next
-        for unit in writers:
-            if not found.isdisjoint(unit.reads) or _is_told(unit, var, dom):
-                found |= private & unit.writes
+    if not any(not unit.writes <= private and not private.isdisjoint(unit.reads) for unit in below):
+        return set()  # nobody else reads it
+    found = {b for unit in writers if _is_told(unit, var, dom) for b in unit.writes & private}
+    while copied := {b for u in writers if found & u.reads for b in u.writes & private} - found:
+        found |= copied
     return found
 
 
