@@ -203,7 +203,11 @@ def test_what_differs_from_one_to_the_next_is_not_written_to_one_cell_by_all(
         sch.bind("f", axis)
 
 
-def test_what_is_the_same_for_all_is_written_by_all():
+@pytest.mark.parametrize("axis", ["blockIdx.x", "threadIdx.x"])
+def test_what_is_the_same_for_all_is_written_by_all(axis: str):
     binding = "vj = T.axis.spatial(6, j)"
     sch = wb.Schedule(script.parse(COPIED.format(binding=binding, row="0", source="M")))
-    sch.bind("f", "blockIdx.x")
+    sch.bind("f", axis)
+    a, out = np.random.default_rng(0).random((5, 6), "float32"), np.zeros(6, "float32")
+    wb.build(sch).emulate(a, out)
+    np.testing.assert_array_equal(out, a[0])

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.accesses import accesses
+from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
     Block,
@@ -170,20 +171,20 @@ def _check_targets(
 ) -> None:
     """Refuse unless there are `targets`, all that are `chosen`, behind the one of `makers`."""
     order = site.siblings
+    reading = _readers(site, buffer, None)
     for other in chosen or ():
-        if not any(_holds(r, {other.id}) for r in targets):
+        if any(_holds(r, {other.id}) for r in targets):
+            continue
+        if not any(_holds(r, {other.id}) for r in reading):
             raise site.refuse(
                 f"`{other.name}`, a consumer block, does not read it here",
                 other,
                 hint="name blocks that read the buffer beside this one: "
-                + ", ".join(r.block.name for r in _readers(site, buffer, None)),
+                + ", ".join(r.block.name for r in reading),
             )
+        raise _writes_itself(site, other.name, buffer)
     if not targets:
-        raise site.refuse(
-            f"`{site.name}` itself writes {buffer.name}",
-            hint="a copy taken before the block would not see what it writes; cache_write is "
-            "for results",
-        )
+        raise _writes_itself(site, site.name, buffer)
     early = [r for r in targets if makers and order.index(r) < order.index(makers[0])]
     if early:
         raise site.refuse(
@@ -192,6 +193,14 @@ def _check_targets(
             makers[0],
             hint="name the blocks that are to read the copy, with consumer_blocks",
         )
+
+
+def _writes_itself(site: Site[Block], name: str, buffer: Buffer) -> Refusal:
+    return site.refuse(
+        f"`{name}` itself writes {buffer.name}",
+        hint="a copy taken before the block would not see what it writes; cache_write is "
+        "for results",
+    )
 
 
 def _holds(realize: BlockRealize, ids: set[BlockId]) -> bool:
