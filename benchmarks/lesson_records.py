@@ -16,11 +16,11 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from benchmarks.matmuls import matmul
 from workbench import script, tuning
 from workbench.ir import PrimFunc
 from workbench.ir.equal import structural_hash
 from workbench.lesson import spaces
+from workbench.lesson.programs import product as matmul
 from workbench.runtime.devices import device
 from workbench.target import Target
 from workbench.tuning.measure import Local
@@ -28,7 +28,7 @@ from workbench.verbs.choices import CategoricalDomain, Decision, Domain, TileDom
 from workbench.version import __version__
 
 SPACES = {
-    "product": (lambda: matmul(1024), spaces.five_numbers),
+    "product": (lambda: replace(matmul(1024, 1024, 1024), name="matmul_1024"), spaces.five_numbers),
     "layer": (spaces.layer, spaces.layer_tiles),
 }
 KEPT = 9  # samples of each time, which is plenty for their median
