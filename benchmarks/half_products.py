@@ -12,50 +12,57 @@ from benchmarks.large_jobs import Job
 from benchmarks.steps import Results
 from benchmarks.tensor_cores import products_beside_cublas
 from workbench.ir import PrimFunc
-from workbench.lesson.half_products import half_product, half_tiles, through_registers, under_way
+from workbench.lesson.half_products import (
+    Pair,
+    half_product,
+    half_tiles,
+    through_registers,
+    under_way,
+)
 from workbench.runtime import recorded, vendor
 
 SMALL = (128, 64, 256)
+FEW = (64, 64), (2, 2), 64
 N = 4096
-LARGE = {"block": (128, 256), "warps": (2, 4), "depth": 64}
+LARGE = (128, 256), (2, 4), 64  # outputs of a block, its warps, terms of a turn
+Share = tuple[Pair, Pair, int]
 
 
 def small() -> Iterator[tuple[str, wb.Schedule]]:
     """Those of the lesson's labs."""
-    for name, func in ladder(half_product(*SMALL)).items():
+    for name, func in ladder(half_product(*SMALL), FEW).items():
         yield f"lesson 11 in small, {name}", wb.Schedule(func)
 
 
 def large() -> Iterator[tuple[str, wb.Schedule]]:
     """Those that it compares."""
-    for name, func in ladder(half_product(N, N, N), **LARGE).items():
+    for name, func in ladder(half_product(N, N, N), LARGE).items():
         yield f"lesson 11, {name}", wb.Schedule(func)
 
 
-def ladder(start: PrimFunc, **of: object) -> dict[str, PrimFunc]:
+def ladder(start: PrimFunc, of: Share) -> dict[str, PrimFunc]:
     """What the lesson adds, each to the one before."""
-    warps = of.get("warps", (2, 2))
-    plain, swizzled = (half_tiles(start, "mma", **of, swizzle=s) for s in (False, True))
+    plain, swizzled = (half_tiles(start, "mma", *of, swizzle=s) for s in (False, True))
     return {
-        "wmma": half_tiles(start, "wmma", **of),
-        "wmma, rows padded": half_tiles(start, "wmma", **of, pad=8),
+        "wmma": half_tiles(start, "wmma", *of),
+        "wmma, rows padded": half_tiles(start, "wmma", *of, pad=8),
         "mma.sync": plain,
         "swizzle": swizzled,
-        "through registers": through_registers(swizzled, warps),
+        "through registers": through_registers(swizzled, of[1]),
         "cp.async": under_way(swizzled, 2),
         "three tiles": under_way(swizzled, 3),
         "fragments ahead": under_way(swizzled, 3, ahead=True),
     }
 
 
-def variants(start: PrimFunc, **of: object) -> dict[str, PrimFunc]:
+def variants(start: PrimFunc, of: Share) -> dict[str, PrimFunc]:
     """What the lesson tells of beside that."""
-    rows = half_tiles(start, "mma", **of, swizzle=True, by_rows=True)
-    padded = half_tiles(start, "mma", **of, pad=8)
+    rows = half_tiles(start, "mma", *of, swizzle=True, by_rows=True)
+    padded = half_tiles(start, "mma", *of, pad=8)
     return {
         "rows padded": padded,
         "rows padded, fragments ahead": under_way(padded, 3, ahead=True),
-        "not swizzled, fragments ahead": under_way(half_tiles(start, "mma", **of), 3, ahead=True),
+        "not swizzled, fragments ahead": under_way(half_tiles(start, "mma", *of), 3, ahead=True),
         "stored by rows": rows,
         "fragments ahead, stored by rows": under_way(rows, 3, ahead=True),
     }
@@ -75,7 +82,7 @@ def measure(results: Results, runs: list[recorded.Run]) -> list[Results]:
 def beside_cublas() -> list[Results]:
     """The same by turns with cuBLAS, and what else the lesson tells of."""
     start = half_product(N, N, N)
-    every = {**ladder(start, **LARGE), **variants(start, **LARGE)}
+    every = {**ladder(start, LARGE), **variants(start, LARGE)}
     return products_beside_cublas({name: (wb.Schedule(func), True) for name, func in every.items()})
 
 

@@ -71,10 +71,10 @@ def half_tiles(
     out is stored where it lies, or `by_rows`.
     """
     sch = Schedule(func)
-    share_out(sch, calls, block, warps, depth)
+    in_tiles(sch, calls, block, warps, depth)
     if by_rows:
         store_by_rows(sch, block[0] // warps[0] // TILE)
-    tensorize(sch, calls)
+    by_calls(sch, calls, by_rows)
     for name in ("A_shared", "B_shared"):
         if swizzle:
             sch.annotate(name, "permuted_layout", 1)
@@ -85,26 +85,35 @@ def half_tiles(
     return sch.func
 
 
-def share_out(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: int) -> None:
-    """Tiles of 16 x 16 to blocks and warps, with their sums and factors in fragments."""
+def in_tiles(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: int) -> None:
+    """Take lesson 10's steps on a product: tiles of 16 x 16 for warps, in fragments.
+
+    The `calls` are to be "wmma" or "mma". A block has `block` outputs, down and across, and so
+    many `warps`; it fetches `depth` terms of the sums at a time. By "mma" the program says which
+    thread has which cell of a tile in which register.
+
+    >>> sch = wb.Schedule(lesson.exercise("copies_ahead").program)
+    >>> lesson.in_tiles(sch, "mma", (64, 64), (2, 2), 64)
+    >>> lesson.by_calls(sch, "mma")
+    >>> wb.build(sch, target="nvidia/a100").block
+    (32, 2, 2)
+    """
     a, b, sums = SCOPES[calls]
     shared = [sch.cache_read("C", name, "shared") for name in "AB"]
     held = [sch.cache_read("C", f"{n}_shared", scope) for n, scope in (("A", a), ("B", b))]
     out = sch.cache_write("C", 0, sums)
     if calls == "mma":
         lay_out(sch, held)
-    i, j = sch.get_loops(out)
+    i, j, k = sch.get_loops("C")
     i_0, i_1, i_2, i_3 = sch.split(i, [None, warps[0], block[0] // warps[0] // TILE, TILE])
     j_0, j_1, j_2, j_3 = sch.split(j, [None, warps[1], block[1] // warps[1] // TILE, TILE])
-    sch.reorder(i_0, j_0, i_1, j_1, i_2, j_2, i_3, j_3)
+    k_0, k_1, k_2 = sch.split(k, [None, depth // TILE, TILE])
+    sch.reorder(i_0, j_0, i_1, j_1, k_0, k_1, i_2, j_2, i_3, j_3, k_2)
     for loop, axis in ((i_0, "blockIdx.y"), (j_0, "blockIdx.x"), (i_1, "threadIdx.y"),
                        (j_1, "threadIdx.z")):  # fmt: skip
         sch.bind(loop, axis)
-    sch.compute_at("C", j_1)
-    i, j, k = sch.get_loops("C")[-3:]
-    (i_0, i_1), (j_0, j_1) = (sch.split(loop, [None, TILE]) for loop in (i, j))
-    k_0, k_1, k_2 = sch.split(k, [None, depth // TILE, TILE])
-    sch.reorder(k_0, k_1, i_0, j_0, i_1, j_1, k_2)
+    sch.reverse_compute_at(out, j_1)
+    by_tiles(sch, out)
     for name in held:
         sch.compute_at(name, k_1)
         by_tiles(sch, name)
@@ -150,18 +159,17 @@ def store_by_rows(sch: Schedule, tiles: int) -> None:
     sch.transform_layout("C_warp", ("write", 0), f"lambda i, j: ({rows}, j)")
 
 
-def tensorize(sch: Schedule, calls: Calls) -> None:
-    """Let calls of a warp do the five tiles: two loads, the start, the product, the store."""
+def by_calls(sch: Schedule, calls: Calls, by_rows: bool = False) -> None:
+    """Let `calls` of a warp do the tiles: two loads, the start, the products, the store."""
     load_a, load_b, fill, product, store = NAMES[calls]
     a, b, sums = (scope.replace(".", "_") for scope in SCOPES[calls])
     sch.tensorize(sch.get_loops(f"A_shared_{a}")[-2], load_a)
     sch.tensorize(sch.get_loops(f"B_shared_{b}")[-2], load_b)
     sch.tensorize(sch.get_loops("C_init")[-2], fill)
     sch.tensorize(sch.get_loops("C_update")[-3], product)
-    out = sch.get_block(f"C_{sums}")
-    if sch.get(out).writes[0].buffer.scope != "global":
+    if by_rows:
         store = store.replace("global", "shared_dyn")
-    sch.tensorize(sch.get_loops(out)[-2], store)
+    sch.tensorize(sch.get_loops(f"C_{sums}")[-2], store)
 
 
 @once
