@@ -16,7 +16,7 @@ from workbench.tvm import auto_scheduler, topi
 from workbench.tvm import te as stages
 from workbench.tvm.auto_scheduler.stages import NoStages, as_stages
 
-H200 = target.get("nvidia/h200")
+H200, CUDA = target.get("nvidia/h200"), target.get("cuda")
 
 
 @auto_scheduler.register_workload
@@ -64,18 +64,18 @@ def test_a_graph_prints_as_in_tvm():
 @pytest.mark.parametrize("made", [layer(8), layer(16, 7), product(32)])
 def test_what_is_printed_is_the_schedule(made):
     """The calls, run on stages, make kernels that are launched and compute alike."""
-    func, space, count = te.create_prim_func(made), tuning.ready(H200), 0
+    func, space, count = te.create_prim_func(made), tuning.ready(CUDA), 0
     rng = np.random.default_rng(0)
     arrays = [rng.random(buffer.shape, "float32") - 0.5 for buffer in func.params]
     for number in range(200):
-        found = tuning.candidate(func, space, H200, (), Random(number))
+        found = tuning.candidate(func, space, CUDA, (), Random(number))
         if found.kernel is None:
             continue
         dag = auto_scheduler.ComputeDAG(made)
         s = stages.create_schedule(made[-1].op)
         scope = {op.name: op.output(0) for op in dag.ops} | {"s": s, "te": stages}
         exec(as_stages(found.schedule, made), scope)
-        kernels = found.kernel, wb.build(s.applied(made), H200)
+        kernels = found.kernel, wb.build(s.applied(made), CUDA)
         outputs = []
         for kernel in kernels:
             given = [array.copy() for array in arrays]
@@ -158,6 +158,15 @@ def test_a_record_without_a_correct_trial_has_no_best(tmp_path):
         "Can't apply failed.json: none of its 1 trials is correct.\n"
         "do:    search on: task.tune(…), with more num_measure_trials"
     )
+
+
+def test_a_sum_in_parts_has_no_form_in_stages():
+    made = product(32)
+    func, space = te.create_prim_func(made), tuning.ready(H200)
+    drawn = (tuning.candidate(func, space, H200, (), Random(k)).schedule for k in range(200))
+    parts = next(sch for sch in drawn if "rfactor" in repr(sch.trace))
+    with pytest.raises(NoStages, match=r"^split\(k, factors=\[\d+, None\]\) is no call on a stage"):
+        as_stages(parts, made)
 
 
 def test_steps_that_are_no_calls_on_stages_say_which():

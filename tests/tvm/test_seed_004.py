@@ -15,7 +15,10 @@ import workbench as wb
 from tests.support.seeds import cells_of_gallery, run_cell, seed, with_our_imports
 from workbench import tuning
 
-pytestmark = pytest.mark.lesson
+pytestmark = [
+    pytest.mark.lesson,
+    pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning"),  # of few trials the best
+]
 
 
 def cells() -> list[str]:
@@ -43,7 +46,8 @@ def test_the_tutorial(tmp_path, monkeypatch):
     assert "threadIdx.x" in printed[5]
     np.testing.assert_allclose(scope["out_np"], scope["out_tvm"].numpy(), rtol=1e-3)
     assert re.search(r"^Execution time of this operator: [\d.]+ ms$", printed[6], re.M)
-    assert re.search(r"^s\[conv2d_nchw\]\.compute_at\(s\[compute\], ", printed[7], re.M)
+    form = r"^s\[conv2d_nchw\]\.compute_at\(s\[compute\], |^# It has no form in stages: split\(rc, "
+    assert re.search(form, printed[7], re.M)
     assert "__launch_bounds__" in printed[7]
     of = 2 if not wb.device().is_gpu else 10
     assert f"{of + (2 if of == 2 else 5)} trials, " in printed[8]

@@ -32,8 +32,9 @@ class NoStages(Exception):
 class _Tiled:
     """What the steps make of a sum: its tiles, copies of what it reads, and where it is stored.
 
-    `fetched` are what threads fetch together, each with the numbers at a time, and `near` those
-    that are copied to registers from there. `loops` are the names of those of each axis.
+    `fetched` are what threads fetch together, each with the numbers at a time and whether a
+    thread's turns are written out, and `near` those that are copied to registers from there.
+    `loops` are the names of those of each axis.
     """
 
     block: str
@@ -41,7 +42,7 @@ class _Tiled:
     summed: list[tuple[int, ...]] = field(default_factory=list)
     loops: list[tuple[str, ...]] = field(default_factory=list)
     stored: int = 1  # numbers at a time
-    fetched: dict[str, int] = field(default_factory=dict)
+    fetched: dict[str, tuple[int, bool]] = field(default_factory=dict)
     near: dict[str, int] = field(default_factory=dict)
     unrolled: list[str] = field(default_factory=list)
     inlined: list[str] = field(default_factory=list)
@@ -222,14 +223,20 @@ def _width(steps: _Steps) -> int:
     return factors[-1]
 
 
-def _fetched(steps: _Steps) -> int:
-    """How many numbers each thread fetches at a time."""
+def _fetched(steps: _Steps) -> tuple[int, bool]:
+    """How many numbers each thread fetches at a time, and whether its turns are written out."""
     steps.all("fuse")
-    factors = _factors(steps.take("split"))
-    steps.take("bind")
-    if len(steps.all("vectorize")) != (factors[-1] > 1):
+    cut = steps.all("split")
+    if not cut:
         raise NoStages("what its threads fetch is taken in another way")
-    return factors[-1]
+    steps.take("bind")
+    if len(steps.all("vectorize")) != len(cut) - 1:
+        raise NoStages("what its threads fetch is taken in another way")
+    turn = cut[-1].made[0]
+    unrolled = steps.next_is("unroll") and _name(steps.left[0]) == turn
+    if unrolled:
+        steps.take("unroll")
+    return (_factors(cut[0])[-1] if len(cut) > 1 else 1), unrolled
 
 
 def _factors(step: Step) -> tuple[int, ...]:
@@ -271,13 +278,13 @@ def _write(to: _Written, of: _Tiled) -> None:
     storing = of.store or of.block
     to.compute_at(sums, storing, _store(to, of, storing))
     outer, inner = _sum_up(to, of, sums)
-    for name, width in of.fetched.items():
+    for name, (width, unrolled) in of.fetched.items():
         copy = to.copy("cache_read", name, "shared", sums)
-        _fetch(to, copy, of.threads, width)
+        _fetch(to, copy, of.threads, width, unrolled)
         to.compute_at(copy, sums, outer)
         if name in of.near:
             own = to.copy("cache_read", copy, "local", sums)
-            _fetch(to, own, 1, of.near[name])
+            _fetch(to, own, 1, of.near[name], False)
             to.compute_at(own, sums, inner)
 
 
@@ -322,7 +329,7 @@ def _sum_up(to: _Written, of: _Tiled, stage: str) -> tuple[Loop, Loop]:
     return named[down[-1][0]], named[down[-1][1]]
 
 
-def _fetch(to: _Written, copy: str, threads: int, width: int) -> None:
+def _fetch(to: _Written, copy: str, threads: int, width: int, unrolled: bool) -> None:
     """Let threads fill a copy together, `width` numbers at a time."""
     if threads == width == 1:
         return
@@ -331,4 +338,7 @@ def _fetch(to: _Written, copy: str, threads: int, width: int) -> None:
         cells, vector = to.split(copy, cells, width, f"{to.names[cells]}_v")
         to.call(copy, "vectorize", vector)
     if threads > 1:
-        to.bind(copy, to.split(copy, cells, threads, f"{to.names[cells]}_t")[1], "threadIdx.x")
+        cells, lane = to.split(copy, cells, threads, f"{to.names[cells]}_t")
+        to.bind(copy, lane, "threadIdx.x")
+    if unrolled:
+        to.call(copy, "unroll", cells)
