@@ -156,7 +156,6 @@ class Plain:
         """A new page with a small view, whose messages `deliver` brings there."""
         self.view = view
         self._news = {"messages": [], "changed": {}}
-        view.comm = None
 
         def send(content: object, _: object = None) -> None:
             self._news["messages"].append(content)

@@ -33,7 +33,7 @@ REASONS = 12  # rows of the other
 # Round numbers where a logarithmic axis may end, and those that are written at it, of an axis that
 # goes over so many times its least: the fewest that name at least three.
 ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0)
-TICKS = ((8, ENDS[:-1]), (1000, (1.0, 2.0, 5.0)), (float("inf"), (1.0,)))
+TICKS = ((8, ENDS[:-1]), (1001, (1.0, 2.0, 5.0)), (float("inf"), (1.0,)))
 FAILED = tuple(status for status in STATUSES if status != "correct")
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
@@ -221,28 +221,22 @@ def _share(count: int, every: int) -> str:
 
 
 def point_rows(ended: Sequence[Ended], choices: Sequence[Choice]) -> list[list[Any]]:
-    """Trials as rows for a browser: number, status, seconds, predicted seconds, parents, and words:
-    the times, the decisions, the reason.
+    """Trials as rows for a browser, short, since a notebook keeps a thousand of them.
+
+    Number, status, seconds, predicted seconds, parents, the decisions in words with "|" between
+    them, and the reason.
     """
     rows = []
     for one in ended:
         seconds = one.seconds if one.outcome.status == "correct" else None
-        time = "" if seconds is None else f"{_whole(time_text(seconds))} {one.outcome.how}"
-        predicted = one.trial.predicted
-        said = "" if predicted is None else _whole(time_text(predicted))
-        row = [one.trial.number, one.outcome.status, _short(seconds), _short(predicted)]
-        words = [time, said, list(decided(one, choices)), one.outcome.reason]
-        rows.append([*row, list(one.trial.parents), *words])
+        said = "|".join(decided(one, choices)).replace(" × ", "×")
+        row = [one.trial.number, one.outcome.status, _short(seconds), _short(one.trial.predicted)]
+        rows.append([*row, list(one.trial.parents), said, one.outcome.reason])
     return rows
 
 
-def _whole(text: str) -> str:
-    """It stays on its line: a number and its unit."""
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
-
-
 def _short(seconds: float | None) -> float | None:
-    """As exact as any screen shows it: a notebook keeps a thousand of them."""
+    """As exact as any screen shows it."""
     return None if seconds is None else float(f"{seconds:.5g}")
 
 
@@ -260,11 +254,11 @@ def _count(ended: Sequence[Ended]) -> int:
 
 
 def _ends(known: Sequence[float]) -> tuple[float, float]:
-    """The round numbers around all that is `known`, at least a doubling apart."""
+    """The round numbers around all that is `known`, the higher at least half as much again."""
     if not known:
         return 1e-6, 1e-3
     low, high = _round(min(known), up=False), _round(max(known), up=True)
-    return low, high if high >= 2 * low else _round(low * 1.5, up=True)
+    return low, high if high >= 1.5 * low else _round(low * 1.5, up=True)
 
 
 def _round(number: float, *, up: bool) -> float:
@@ -338,10 +332,10 @@ def _vendor(vendor: Vendor, y: Scale) -> list[Shape]:
     """Its line, named above the field, where no point lies over the words."""
     at = y.at(vendor.seconds)
     said = f"{vendor.name} {time_text(vendor.seconds)}, {vendor.how}"
-    left = RIGHT - width_of(said, "muted") - 6
+    left = RIGHT - 1.33 * width_of(said, "muted")  # the drawing shrinks, and words do not
     return [
-        path("asked", ((LEFT, at), (RIGHT, at)), ((left - 30, 10), (left, 10))),
-        Words(said, RIGHT, 14, "muted", "end"),
+        path("asked", ((LEFT, at), (RIGHT, at)), ((left - 36, 10), (left - 6, 10))),
+        Words(said, left, 14, "muted", "start"),
     ]
 
 
@@ -380,9 +374,16 @@ def _best_so_far(ground: Frame, ended: Sequence[Ended]) -> list[Shape]:
 
 
 def _diamond(x: float, y: float) -> tuple[Spot, ...]:
-    return (x - DOT, y), (x, y - DOT), (x + DOT, y), (x, y + DOT), (x - DOT, y)
+    """Around a spot, to a tenth of a px: a notebook keeps a thousand of them."""
+    left, top, right, bottom = _around(x, y, DOT)
+    x, y = round(x, 1), round(y, 1)
+    return (left, y), (x, top), (right, y), (x, bottom), (left, y)
 
 
 def _cross(x: float, y: float) -> tuple[tuple[Spot, ...], ...]:
-    near, far = -CROSS, CROSS
-    return ((x + near, y + near), (x + far, y + far)), ((x + near, y + far), (x + far, y + near))
+    left, top, right, bottom = _around(x, y, CROSS)
+    return ((left, top), (right, bottom)), ((left, bottom), (right, top))
+
+
+def _around(x: float, y: float, far: float) -> tuple[float, float, float, float]:
+    return round(x - far, 1), round(y - far, 1), round(x + far, 1), round(y + far, 1)

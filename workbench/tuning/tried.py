@@ -37,6 +37,10 @@ class Tried:
 
     Pictures and the view, which a notebook shows of it, know no more than the record. A candidate
     is made again by the space; what else is to be measured gets a `measurer`.
+
+    >>> best = wb.tune(add, target="nvidia/h200", trials=2)
+    >>> best.tried
+    <Tried: 2 trials of add>
     """
 
     def __init__(self, search: Search, lines: Lines, measurer: Callable[[], Measurer]) -> None:
@@ -50,7 +54,12 @@ class Tried:
 
     @property
     def best(self) -> Ended | None:
-        """The fastest correct trial, of those that are as fast the first; None without one."""
+        """The fastest correct trial, of those that are as fast the first; None without one.
+
+        >>> best = wb.tune(add, target="nvidia/h200", trials=2)
+        >>> best.tried.best.outcome.how
+        'modelled'
+        """
         return best_of(self.lines.ended)
 
     def figure(self, picture: str = "trials") -> Figure:
@@ -121,7 +130,12 @@ class Tried:
         """The steps of trial `number` with those of the best as another branch, and its end.
 
         The schedule stands at the trial; both ends are marked. Without a best, or where it is that
-        trial, there is no other branch: None.
+        trial, there is no other branch: None. Raises NotTried as `candidate` does.
+
+        >>> best = wb.tune(add, target="nvidia/h200", trials=2)
+        >>> schedule, end = best.tried.beside(best.tried.best.trial.number)
+        >>> end is None, schedule.trace == best.trace
+        (True, True)
         """
         schedule = self.candidate(number).schedule
         schedule.mark(f"trial {number}")

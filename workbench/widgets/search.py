@@ -101,6 +101,7 @@ class Watching:
             "running": self.running,
             "left": left if self.running else "",
             "best": best.trial.number if best else None,
+            "how": ended[0].outcome.how if ended else "",
             "caption": draw.search_caption(ended),
             "table": draw.table_html(draw.best_table(ended, self.tried.choices)),
             "reasons": draw.table_html(draw.reasons_table(lines)),

@@ -4,6 +4,12 @@ const VIEWS = [
   ["trials", "time by trial"],
   ["predicted", "time by prediction"],
 ];
+const UNITS = [
+  ["s", 1],
+  ["ms", 1e-3],
+  ["µs", 1e-6],
+  ["ns", 1e-9],
+];
 const SPEEDS = [10, 30, 100, 300, 1000]; // trials a second, of a replay
 const MARK = 3; // px from the middle of a mark to its edge, as in workbench/draw/search.py
 const PATHS = { // what is drawn, the lowest first, each in a role of workbench/draw/colours.py
@@ -33,8 +39,15 @@ function make(kind, attrs = {}, ...kids) {
 }
 
 /** What a row of Python's has, by name. */
-function rowOf([number, status, seconds, predicted, parents, time, foretold, decisions, reason]) {
-  return { number, status, seconds, predicted, parents, time, foretold, decisions, reason };
+function rowOf([number, status, seconds, predicted, parents, said, reason]) {
+  const decisions = said.replaceAll("×", " × ").split("|");
+  return { number, status, seconds, predicted, parents, decisions, reason };
+}
+
+/** Seconds in the unit that one reads them in, as workbench/draw/search.py has them. */
+function timeText(seconds) {
+  const [name, unit] = UNITS.find(([, unit]) => seconds >= unit) ?? UNITS.at(-1);
+  return `${(seconds / unit).toPrecision(3)}\u00a0${name}`;
 }
 
 const diamond = ([x, y]) =>
@@ -318,9 +331,13 @@ class Search {
     return make("p", { textContent: text });
   }
 
-  line({ number, status, time, foretold, reason }) {
-    const came = status === "correct" ? time : `✕ ${status}${reason ? `: ${reason}` : ""}`;
-    return `trial ${number}: ${came}${foretold ? `; predicted ${foretold}` : ""}`;
+  line({ number, status, seconds, predicted, reason }) {
+    const came =
+      seconds === null
+        ? `✕ ${status}${reason ? `: ${reason}` : ""}`
+        : `${timeText(seconds)} ${this.told.how}`;
+    const foretold = predicted === null ? "" : `; predicted ${timeText(predicted)}`;
+    return `trial ${number}: ${came}${foretold}`;
   }
 
   told_of(row) {
