@@ -160,12 +160,12 @@ class Plain:
         def send(content: object, _: object = None) -> None:
             self._news["messages"].append(content)
 
-        def state(keys: list[str]) -> None:
+        def state(key: str | list[str]) -> None:
+            keys = [key] if isinstance(key, str) else key
             self._news["changed"].update({name: getattr(view, name) for name in keys})
 
         view.send, view.send_state = send, state
         own = [name for name in view.keys if name[0] != "_" and name not in DOM]
-        view.observe(lambda change: state([change["name"]]), names=own)
         self.page.goto(ADDRESS)
         self.page.add_style_tag(content=view._css)
         self.page.evaluate(VIEW, {name: getattr(view, name) for name in own})

@@ -6,7 +6,7 @@ from math import log
 from typing import Any
 
 import pytest
-from playwright.sync_api import Position, expect
+from playwright.sync_api import Page, Position, expect
 
 from tests.browser.axe import accessible
 from tests.browser.plain import Plain
@@ -45,6 +45,11 @@ def test_a_search_is_followed_stopped_and_looked_through(
         """Looks at the page before each measurement, and stops at the fifth."""
 
         def submit(self, candidate: tuning.Candidate) -> tuning.Outcome:
+            if seen[0].running:
+                self.look()
+            return super().submit(candidate)
+
+        def look(self) -> None:
             seen[0]._tell()
             plain.deliver()
             assert points(plain, "used") == len(self.seen)
@@ -52,7 +57,6 @@ def test_a_search_is_followed_stopped_and_looked_through(
                 expect(page.locator(".wb-search-far").first).to_contain_text("4 of 9, about")
                 page.get_by_role("button", name="stop, and keep all").click()
                 expect(page.get_by_role("button", name="stopping …")).to_be_disabled()
-            return super().submit(candidate)
 
     monkeypatch.setattr("workbench.tuning.run.watching", watching)
     best = tuning.tune(
@@ -61,6 +65,17 @@ def test_a_search_is_followed_stopped_and_looked_through(
     plain.deliver()
     assert points(plain, "used") == len(best.tried.lines.ended) == 5
     expect(page.get_by_role("button", name="stopping …")).to_be_hidden()
+    go_through(page, best.tried)
+    page.get_by_role("button", name="open in the lab").click()
+    expect(page.locator(".wb-search-said")).to_have_text("Trial 0 is open in the lab below.")
+    assert seen[0]._labs[0].cursor.node.mark == "trial 0"
+    seen[0]._labs[0].close()
+    page.get_by_role("button", name="which decision mattered?").click()
+    expect(page.locator(".wb-search-ablation figcaption")).not_to_be_empty()
+
+
+def go_through(page: Page, tried: tuning.Tried) -> None:
+    """From trial to trial by keyboard, and by time, and at last to the first."""
     field, detail = page.locator(".wb-search-field"), page.locator(".wb-search-detail")
     field.focus()
     page.keyboard.press("End")
@@ -68,17 +83,12 @@ def test_a_search_is_followed_stopped_and_looked_through(
     expect(page.locator("dt").first).to_have_text("i")
     for _ in range(5):
         page.keyboard.press("ArrowDown")  # to the fastest
-    number = best.tried.best.trial.number
+    assert tried.best is not None
+    number = tried.best.trial.number
     expect(field).to_have_attribute("aria-valuenow", str(number))
     expect(page.get_by_role("button", name="compare with the best")).to_be_disabled()
     page.keyboard.press("Home")
     expect(field).to_have_attribute("aria-valuenow", "0")
-    page.get_by_role("button", name="open in the lab").click()
-    expect(page.locator(".wb-search-said")).to_have_text("Trial 0 is open in the lab below.")
-    assert seen[0]._labs[0].cursor.node.mark == "trial 0"
-    seen[0]._labs[0].close()
-    page.get_by_role("button", name="which decision mattered?").click()
-    expect(page.locator(".wb-search-ablation figcaption")).not_to_be_empty()
 
 
 def test_a_long_record_is_pointed_at_and_played_again(plain: Plain):

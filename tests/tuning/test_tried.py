@@ -40,7 +40,7 @@ def test_the_winner_is_a_schedule_with_all_that_was_tried(best: tuning.Tuned):
     assert isinstance(best, wb.Schedule) and len(tried.lines.ended) == 24
     assert tried.best is not None and tried.best == tuning.best_of(tried.lines.ended)
     assert tried.candidate(tried.best.trial.number).schedule.trace == best.trace
-    assert best.fork().trace == best.trace and best.fork().tried is tried  # type: ignore[attr-defined]
+    assert best.fork().trace == best.trace and best.fork().tried is tried
     wb.Schedule.replay(VECTOR, best.trace)
 
 

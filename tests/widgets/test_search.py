@@ -31,14 +31,21 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch, shown: list[Any]) -> Iterator[Callable[[], Watching]]:
-    """Has the next search seen as in a notebook; returns what sees it, each message noted."""
+def sent() -> list[dict[str, Any]]:
+    """What a view sends."""
+    return []
+
+
+@pytest.fixture
+def watched(
+    monkeypatch: pytest.MonkeyPatch, shown: list[Any], sent: list[dict[str, Any]]
+) -> Iterator[Callable[[], Watching]]:
+    """Has the next search seen as in a notebook; returns what sees it."""
     made: list[Watching] = []
 
     def watching(tried: tuning.Tried, of: int) -> Watching:
         made.append(Watching(tried, of))
-        made[-1].sent_all = []  # type: ignore[attr-defined]
-        monkeypatch.setattr(made[-1].view, "send", made[-1].sent_all.append)  # type: ignore[attr-defined]
+        monkeypatch.setattr(made[-1].view, "send", sent.append)
         return made[-1]
 
     monkeypatch.setattr("workbench.tuning.run.watching", watching)
@@ -51,13 +58,13 @@ def tuned(**options: Any) -> tuning.Tuned:
 
 
 def test_rows_come_in_few_messages_and_once_each(
-    watched: Callable[[], Watching], monkeypatch: pytest.MonkeyPatch
+    watched: Callable[[], Watching], sent: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ):
     """At most one in a quarter of a second, as the clock says here: a tenth of one a look."""
     times = iter(range(10**6))
     monkeypatch.setattr(search, "monotonic", lambda: next(times) / 10)
     best = tuned()
-    view, sent = watched().view, watched().sent_all
+    view = watched().view
     rows = [row for news in sent for row in news["rows"]]
     assert [row[0] for row in rows] == list(range(6)) and view.rows == rows
     assert all(news["from"] == sum(len(n["rows"]) for n in sent[:k]) for k, news in enumerate(sent))

@@ -218,11 +218,9 @@ class Tuned(Schedule):
         made.tried = tried
         return made
 
-    def fork(self) -> Schedule:
+    def fork(self) -> Tuned:
         """A second cursor at the same program of the same history; it moves on its own."""
-        other = Schedule.fork(self)
-        other.__dict__.update(tried=self.tried)
-        return other
+        return Tuned.of(super().fork(), self.tried)
 
     def figure(self, picture: str = "trials", **options: Any) -> Figure:
         """Draw the search, its "trials" or what was "predicted", else as `Schedule.figure`.

@@ -60,7 +60,8 @@ class Plot {
   constructor() {
     this.svg = make("div.wb-search-drawing");
     const drawn = Object.values(PATHS).map((role) => `<path class="wb-${role}"></path>`);
-    this.layer = make("div", { innerHTML: `<svg><g>${drawn.join("")}</g></svg>` }).querySelector("g");
+    const holder = make("div", { innerHTML: `<svg><g>${drawn.join("")}</g></svg>` });
+    this.layer = holder.querySelector("g");
     this.paths = Object.fromEntries(
       Object.keys(PATHS).map((name, k) => [name, this.layer.children[k]]),
     );
@@ -118,7 +119,8 @@ class Plot {
   }
 
   line(spots) {
-    return spots.length ? `M${spots.map((at) => at.map((n) => n.toFixed(1)).join(" ")).join("L")}` : "";
+    const drawn = spots.map((at) => at.map((n) => n.toFixed(1)).join(" "));
+    return drawn.length ? `M${drawn.join("L")}` : "";
   }
 
   put(name, text) {
@@ -129,7 +131,8 @@ class Plot {
   ring(name, number) {
     const spot = this.spots.get(number);
     const r = name === "chosen" ? 6 : 7;
-    this.put(name, spot ? `M${spot[0] - r} ${spot[1]}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0-${2 * r} 0z` : "");
+    const half = `a${r} ${r} 0 1 0`;
+    this.put(name, spot ? `M${spot[0] - r} ${spot[1]}${half} ${2 * r} 0${half}-${2 * r} 0z` : "");
   }
 
   /** Lines from a trial to its parents, and, fainter, from these to theirs, and so on. */
@@ -174,7 +177,9 @@ class Search {
   }
 
   build() {
-    const button = (text, act) => make("button", { textContent: text, type: "button", onclick: act });
+    const button = (textContent, onclick) =>
+      make("button", { textContent, type: "button", onclick });
+    const table = (ariaLabel) => make("div.wb-table", { tabIndex: 0, role: "group", ariaLabel });
     this.head = make("p.wb-search-head", { textContent: this.model.get("heading") });
     this.bar = make("progress", { ariaLabel: "trials that ended" });
     this.far = make("span.wb-search-far");
@@ -185,22 +190,21 @@ class Search {
     this.slider = make("input", { type: "range", min: 0, ariaLabel: "trials shown" });
     this.play = button("play again", () => (this.timer ? this.pause() : this.start()));
     this.speed = make("select", { ariaLabel: "speed" });
-    for (const n of SPEEDS) this.speed.append(new Option(`${n} trials a second`, n, n === 30, n === 30));
+    this.speed.append(...SPEEDS.map((n) => new Option(`${n} trials a second`, n, n === 30)));
     this.counted = make("span.wb-search-far");
     this.detail = make("div.wb-search-detail");
     this.open = button("open in the lab", () => this.ask("open", { compare: false }));
     this.beside = button("compare with the best", () => this.ask("open", { compare: true }));
     this.mattered = button("which decision mattered?", () => this.ask("ablation"));
     this.said = make("p.wb-search-said", { role: "status" });
-    this.best = make("div.wb-table", { tabIndex: 0, role: "group", ariaLabel: "the best trials" });
-    this.why = make("div.wb-table", { tabIndex: 0, role: "group", ariaLabel: "how candidates ended" });
+    [this.best, this.why] = [table("the best trials"), table("how candidates ended")];
     this.ablation = make("div.wb-search-ablation");
     this.replay = make("div.wb-search-row", {}, this.play, this.slider, this.speed, this.counted);
     this.live = make("div.wb-search-row", {}, this.bar, this.far, this.stop);
     this.parts = [
       this.head,
       this.live,
-      make("div.wb-search-row.wb-search-tabs", { role: "group", ariaLabel: "picture" }, ...this.tabs),
+      make("div.wb-search-row.wb-search-tabs", { role: "group", ariaLabel: "view" }, ...this.tabs),
       this.field,
       this.replay,
       this.detail,
@@ -257,6 +261,7 @@ class Search {
 
   /** A message of a search that runs: further rows. */
   hear(news) {
+    if (news.answered) this.answered();
     if (!news.rows) return;
     if (news.from > this.rows.length) return this.model.send({ do: "rows" });
     const rows = news.rows.slice(this.rows.length - news.from).map(rowOf);
@@ -297,7 +302,8 @@ class Search {
     this.replay.hidden = running || this.rows.length < 2;
     this.slider.max = this.rows.length;
     if (this.upto >= this.rows.length) this.slider.value = this.rows.length;
-    this.counted.textContent = `${Math.min(this.upto, this.rows.length)} of ${this.rows.length} shown`;
+    const shown = Math.min(this.upto, this.rows.length);
+    this.counted.textContent = `${shown} of ${this.rows.length} shown`;
     for (const [box, html] of [
       [this.best, table],
       [this.why, reasons],
@@ -317,16 +323,18 @@ class Search {
     const chosen = this.row(this.chosen);
     const last = Math.max(this.rows.length - 1, 0);
     const now = { min: 0, max: last, now: chosen?.number ?? 0 };
-    for (const [name, value] of Object.entries(now)) this.field.setAttribute(`aria-value${name}`, value);
+    for (const [name, value] of Object.entries(now))
+      this.field.setAttribute(`aria-value${name}`, value);
     this.field.setAttribute("aria-valuetext", chosen ? this.line(chosen) : this.told.caption);
     this.open.disabled = !chosen || this.told.running;
-    this.beside.disabled = this.open.disabled || this.told.best === null || chosen.number === this.told.best;
-    this.mattered.disabled = this.told.running || this.told.best === null;
+    const { running, best } = this.told;
+    this.beside.disabled = this.open.disabled || best === null || chosen.number === best;
+    this.mattered.disabled = running || best === null;
   }
 
   hint() {
     const text = this.rows.length
-      ? "Point at a trial to see what was decided; click it, or go to it with the arrow keys, to open it."
+      ? "Point at a trial to see what was decided; choose it by a click or the arrow keys."
       : "The first candidates are being made.";
     return make("p", { textContent: text });
   }
@@ -346,7 +354,12 @@ class Search {
       : "drawn by chance";
     const same = row.decisions.length === this.choices.length;
     const decided = row.decisions.map((said, k) =>
-      make("div", {}, make("dt", { textContent: same ? this.choices[k] : `choice ${k}` }), make("dd", { textContent: said })),
+      make(
+        "div",
+        {},
+        make("dt", { textContent: same ? this.choices[k] : `choice ${k}` }),
+        make("dd", { textContent: said }),
+      ),
     );
     return [
       make("p", {}, make("b", { textContent: this.line(row) }), ` (${from})`),
@@ -405,7 +418,7 @@ class Search {
     }
   }
 
-  /** Python hears of it while it measures, or has to be interrupted, as by the notebook's button. */
+  /** Python hears of it while it measures, or is interrupted, as by the notebook's button. */
   halt() {
     this.stop.disabled = true;
     this.stop.textContent = "stopping …";
@@ -459,14 +472,15 @@ function render({ model, el }) {
   size.observe(search.plot.svg);
   const hear = (news) => search.hear(news);
   const load = () => search.load();
-  const say = () => {
+  const say = (search.answered = () => {
     search.said.innerHTML = model.get("said");
     const { strips, caption, table } = model.get("ablation");
     if (!strips) return;
     const picture = make("figure.wb-picture", { innerHTML: strips.join("") });
     const text = make("figcaption", { textContent: caption });
-    search.ablation.replaceChildren(picture, text, folded("the same as a table", make("div.wb-table", { innerHTML: table })));
-  };
+    const rows = make("div.wb-table", { innerHTML: table });
+    search.ablation.replaceChildren(picture, text, folded("the same as a table", rows));
+  });
   const events = [
     ["msg:custom", hear],
     ["change:rows", load],

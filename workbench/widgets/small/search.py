@@ -75,6 +75,7 @@ class SearchView(Small):
         self.send_state(["rows", "frames", "choices", "told"])
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
+        self.said = ""
         try:
             do = part(message, "do", str)
             if do == "rows":
@@ -83,6 +84,11 @@ class SearchView(Small):
                 self._asked(do, message)
         except Fail as fail:
             self.said = prose(fail.headline)
+        except Exception as error:
+            self.said = prose(f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            self.send({"answered": True})
 
     def inner(self) -> str:
         """The picture of all trials with the table of the best, and why others failed."""
