@@ -3,6 +3,7 @@
 from workbench.draw.ablation import ablation_picture
 from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
+from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
 from workbench.draw.fragments import fragments_scene
 from workbench.draw.machine import machine_scene
@@ -17,11 +18,13 @@ from workbench.draw.search import (
     SEARCH_VIEWS,
     Vendor,
     best_table,
+    curve_frame,
     point_rows,
     reasons_table,
     search_caption,
     search_frame,
     search_picture,
+    time_text,
 )
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
@@ -50,6 +53,8 @@ __all__ = [
     "banks_scene",
     "best_table",
     "covered_of",
+    "curve_frame",
+    "curves_picture",
     "figure",
     "fragments_scene",
     "levels_of",
@@ -71,5 +76,6 @@ __all__ = [
     "svg_in_text",
     "table_html",
     "tiles_picture",
+    "time_text",
     "who_picture",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from math import prod
+from math import inf, prod
 
 from workbench import insight, target
 from workbench.check.kernels import extent_of
@@ -13,7 +13,7 @@ from workbench.ir import For, PrimFunc, walk
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.edge import fetching_again, idle_threads
 from workbench.lesson.faults import fault
-from workbench.lesson.goals import blocks, counts, global_loads, kernels, shared_bytes
+from workbench.lesson.goals import blocks, counts, global_loads, kernels, microseconds, shared_bytes
 from workbench.lesson.machine import Launch, idle_lanes, length, start_of
 from workbench.lesson.predict import (
     load_times,
@@ -146,8 +146,13 @@ def _too_much_shared_memory(among: Mapping[str, PrimFunc]) -> str:
     return truth
 
 
+def _shortest(among: Mapping[str, PrimFunc]) -> str:
+    return min(among, key=lambda words: microseconds(among[words]) or inf)
+
+
 AMONG: Mapping[str, Callable[[Mapping[str, PrimFunc]], str]] = {
     "fewest loads": _fewest_loads,
+    "shortest modelled time": _shortest,
     "too much shared memory": _too_much_shared_memory,
 }
 """Which of several programs, by their words."""

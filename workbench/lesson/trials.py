@@ -12,7 +12,7 @@ from random import Random
 from workbench import script, tuning
 from workbench import target as targets
 from workbench.diag import Fail, count_text
-from workbench.draw import table_html
+from workbench.draw import table_html, time_text
 from workbench.draw.pictures import GPU
 from workbench.history.step import value_text
 from workbench.insight import Table
@@ -20,7 +20,6 @@ from workbench.ir import PrimFunc
 from workbench.ir.equal import structural_hash
 from workbench.lesson.record import WORK
 from workbench.runtime.devices import device
-from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
 from workbench.tuning import Ended, Measurer, Space, Trial
 from workbench.version import __version__
@@ -124,7 +123,8 @@ class Trials:
         least = float("inf")
         for one in self.ended:
             least = min(least, one.seconds)
-            rows.append((one.trial.number + 1, self._numbers(one), time_of(one), _us(least)))
+            best = "" if least == float("inf") else time_text(least)
+            rows.append((one.trial.number, self._numbers(one), time_of(one), best))
         rows += [("–", value_text(numbers), f"refused: {why}", "") for numbers, why in self.refused]
         return Table(("trial", "numbers", "time", "best so far"), tuple(rows))
 
@@ -132,7 +132,7 @@ class Trials:
     def caption(self) -> str:
         """How many are spent, and what came of it."""
         spent = f"{len(self.ended)} of {self.of} trials spent"
-        best = f"; best {_us(self.best.seconds)}, {self.best.outcome.how}" if self.best else ""
+        best = f"; best {time_of(self.best)}" if self.best else ""
         return f"{spent}{best} ({self.by.device})."
 
     def __repr__(self) -> str:
@@ -159,18 +159,14 @@ def time_of(one: Ended) -> str:
     outcome = one.outcome
     if outcome.status != "correct":
         return outcome.reason or outcome.status
-    return f"{_us(one.seconds)}, {outcome.how}"
-
-
-def _us(seconds: float) -> str:
-    return "" if seconds == float("inf") else f"{in_digits(seconds * 1e6)} µs"
+    return f"{time_text(one.seconds)}, {outcome.how}"
 
 
 def _decision(domain: Domain, number: object) -> Decision:
     """What is decided where `number` is chosen."""
     if isinstance(domain, CategoricalDomain):
         if number in domain.candidates:
-            return domain.candidates.index(number)  # type: ignore[arg-type]
+            return list(domain.candidates).index(number)  # type: ignore[arg-type]
         wrong = f"it is one of {', '.join(map(str, domain.candidates))}"
     else:
         given = tuple(number) if isinstance(number, list | tuple) else number
@@ -186,5 +182,6 @@ def _decision(domain: Domain, number: object) -> Decision:
 def _number(domain: Domain, decision: Decision) -> object:
     """What stands for a decision: the number itself, or the factors."""
     if isinstance(domain, CategoricalDomain):
-        return domain.candidates[decision]  # type: ignore[index]
+        assert isinstance(decision, int)
+        return domain.candidates[decision]
     return decision
