@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import workbench as wb
 from tests.draw.test_pictures import PHONE
 from tests.support.mma_product import Product, scheduled
 from tests.support.tensor_core_product import whole
-from workbench import draw, script
+from workbench import draw, insight, lesson, script
 from workbench.diag import Fail
 from workbench.draw.scene import Path, Scene, Words
 from workbench.ir import PrimFunc
@@ -154,3 +155,78 @@ def test_without_an_intrinsic_of_that_name_there_is_no_picture(product: PrimFunc
         "found: near it: mma_f16f16f32, mma_f16f16f16, mma_bf16bf16f32\n"
         "do:    register it first: wb.TensorIntrin.register(name, desc, impl)"
     )
+
+
+def test_in_a_lesson_it_stands_in_the_text(product: PrimFunc):
+    held = lesson.fragments(product, lane=13)
+    assert "Lane 13 of B: register 0 [2:4, 3], 1 [10:12, 3], 2 [2:4, 11]" in repr(held)
+    shown = held._repr_html_()
+    assert shown.count("<svg") == 2 and shown.count("wb-chosen") > 5
+    with pytest.raises(ValueError, match="call runs from 0 to 3, not to 4"):
+        lesson.fragments(product, call=4)
+
+
+# --- what ldmatrix fetches, in banks --------------------------------------------------------------
+
+ROWS = """@T.prim_func
+def main(A: T.Buffer((16, {cells}), "float16"), C: T.Buffer((16, 16), "float16")):
+    S = T.alloc_buffer((16, {cells}), "float16", scope="shared")
+    W = T.alloc_buffer((32, 8), "float16", scope="warp")
+    for block in T.thread_binding(1, thread="blockIdx.x"):
+        for i in range({cells} // 2):
+            for x in T.thread_binding(32, thread="threadIdx.x"):
+                with T.block("S"):
+                    vi = T.axis.spatial(16, (i * 32 + x) // {cells})
+                    vj = T.axis.spatial({cells}, (i * 32 + x) % {cells})
+                    T.block_attr({{"permuted_layout": {swizzle}}})
+                    S[vi, vj] = A[vi, vj]
+        for i, j in T.grid(16, 16):
+            with T.block("W"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                W[vi % 8 * 4 + vj % 8 // 2, vj // 8 * 4 + vi // 8 * 2 + vj % 2] = S[vi, vj]
+        for i, j in T.grid(16, 16):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = W[vi % 8 * 4 + vj % 8 // 2, vj // 8 * 4 + vi // 8 * 2 + vj % 2]
+"""
+
+
+def program(cells: int, swizzle: bool) -> PrimFunc:
+    """A warp that loads a tile from rows of so many halves by ldmatrix, and stores it."""
+    sch = wb.Schedule(script.parse(ROWS.format(cells=cells, swizzle=int(swizzle))))
+    sch.tensorize(sch.get_loops("W")[1], "mma_ldmatrix_f16_a")
+    sch.tensorize(sch.get_loops("C")[1], "mma_store_16x16_f16_global_")
+    return sch.func
+
+
+# Of rows of so many halves, without and with a swizzle, the wavefronts of lanes 0 to 7, which give
+# rows 0 to 7 of the first 16 bytes: by the first of four banks that serve a lane. On paper: row r
+# begins at word cells / 2 · r, which is bank 0 for 64 halves, 16 (r % 2) for 32, 8 (r % 4) for 16.
+# Swizzled it lies at column 0 ^ r, 0 ^ r // 2, 0 ^ r // 4 of 4 banks each.
+FETCHED = {
+    (64, False): [{0: lane} for lane in range(8)],
+    (64, True): [{4 * lane: lane for lane in range(8)}],
+    (32, False): [{0: lane, 16: lane + 1} for lane in (0, 2, 4, 6)],
+    (32, True): [{0: 0, 16: 1, 4: 2, 20: 3, 8: 4, 24: 5, 12: 6, 28: 7}],
+    (16, False): [{0: 0, 8: 1, 16: 2, 24: 3}, {0: 4, 8: 5, 16: 6, 24: 7}],
+    (16, True): [{0: 0, 8: 1, 16: 2, 24: 3, 4: 4, 12: 5, 20: 6, 28: 7}],
+}
+
+
+@pytest.mark.parametrize(("cells", "swizzle"), FETCHED)
+def test_a_swizzle_leaves_one_wavefront_of_eight_rows(cells: int, swizzle: bool):
+    func, wanted = program(cells, swizzle), FETCHED[cells, swizzle]
+    found, _ = insight.requests_of(draw.Source().kernels(func), "shared")
+    (read,) = (one for one in found if one.kind == "read")
+    served = insight.wavefronts_of(read.lanes(read.worst))
+    first = [row for row in served if row.first == 0]
+    assert [
+        {bank: those[0] for bank, those in row.banks.items() if bank % 4 == 0} for row in first
+    ] == wanted
+    assert len(served) == 4 * len(wanted), "each eight rows as the first"
+    if (cells, swizzle) == (64, True):  # the third eight begin 16 bytes on, at column 1 ^ r
+        third = {bank: those[0] for bank, those in served[2].banks.items() if bank % 4 == 0}
+        assert third == {0: 17, 4: 16, 8: 19, 12: 18, 16: 21, 20: 20, 24: 23, 28: 22}
+    picture = draw.picture_of(func, "banks", select={"access": found.index(read)})
+    takes = "4 wavefronts, the least" if swizzle else f"{4 * len(wanted)} wavefronts, 4 would do"
+    assert picture.caption == f"The only read of S: {takes}."
