@@ -17,6 +17,7 @@ from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
+from workbench.lesson.spaces import five_numbers, layer, layer_tiles, tile_layer
 from workbench.lesson.why import Losses, why
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "check_result",
     "compare",
     "exercise",
+    "five_numbers",
     "four_kernels",
     "fragments",
     "gpu",
@@ -44,6 +46,8 @@ __all__ = [
     "how_often_used",
     "in_registers",
     "in_shared",
+    "layer",
+    "layer_tiles",
     "loads_of",
     "mending",
     "naive",
@@ -51,6 +55,7 @@ __all__ = [
     "question",
     "quiz",
     "review",
+    "tile_layer",
     "traffic",
     "who_computes",
     "why",

@@ -40,10 +40,13 @@ class Measure:
 
 
 @once  # an exercise measures several things of one program
-def kernels(func: PrimFunc, on: str = "cuda") -> tuple[Kernel, ...]:
-    """The launches of the program on a target. Raises Fail where there are none."""
+def kernels(func: PrimFunc, on: str = "") -> tuple[Kernel, ...]:
+    """The launches of the program on a target, by default the least that has what it asks for.
+
+    Raises Fail where there are none.
+    """
     try:
-        return lower.lower(func, target.get(on)).kernels
+        return lower.lower(func, target.get(on or lower.least_target(func))).kernels
     except Refusal as refusal:
         raise Fail(refusal.headline, hint=refusal.hint, detail=refusal.detail) from None
 
@@ -59,7 +62,7 @@ def blocks(func: PrimFunc) -> int:
     return sum(prod(kernel.grid) for kernel in kernels(func))
 
 
-def shared_bytes(func: PrimFunc, on: str = "cuda") -> int:
+def shared_bytes(func: PrimFunc, on: str = "") -> int:
     """The most shared memory that a block of a launch takes on a target."""
     return max(map(shared_memory.shared_bytes, kernels(func, on)))
 

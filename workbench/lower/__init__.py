@@ -3,6 +3,7 @@
 from workbench.lower.faults import Fault, faults, gaps, missing, put_ahead, stand, waits, with_fault
 from workbench.lower.findings import findings
 from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics, tensorized
+from workbench.lower.least_target import least_target
 from workbench.lower.open_blocks import open_blocks
 from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, lower
 
@@ -16,6 +17,7 @@ __all__ = [
     "Pass",
     "findings",
     "inline_tensor_intrinsics",
+    "least_target",
     "lower",
     "open_blocks",
     "put_ahead",

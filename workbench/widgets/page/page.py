@@ -210,7 +210,7 @@ def _of_program(func: PrimFunc) -> list[check.Finding]:
     opened = lower.open_blocks(func)
     with suppress(Refusal):  # what can't be run by an intrinsic is told where it is built
         opened = lower.inline_tensor_intrinsics(opened)
-    return check.check_program(opened, target.get("cuda"))
+    return check.check_program(opened, target.get(lower.least_target(func)))
 
 
 def _of_vectors(func: PrimFunc) -> list[check.Finding]:
