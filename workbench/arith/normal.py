@@ -327,7 +327,7 @@ class Normal:
         """
         for digit, factor in s.digits.items():
             whole = 0 if digit.upper is None or digit.lower > 1 else factor * digit.upper
-            if whole <= 0 or whole % divisor:
+            if factor == 1 or whole <= 0 or whole % divisor:
                 continue
             rest = s.plus(Sum({digit: -factor}))
             low, high = self.interval(rest)
