@@ -45,15 +45,19 @@ def test_one_answer_mends_one_kernel_only(broken: Mending):
 
 
 @pytest.mark.tool
-@pytest.mark.parametrize("variant", range(2, variants("three_kernels") + 1))
-def test_a_variant_is_mended_by_its_own_answers_and_not_by_those_of_the_first(variant: int):
+@pytest.mark.parametrize(
+    ("name", "variant"), [(name, n) for name in NAMES for n in range(2, variants(name) + 1)]
+)
+def test_a_variant_is_mended_by_its_own_answers_and_not_by_those_of_the_first(
+    name: str, variant: int
+):
     """They are other kernels, or in another order: what was right before is not any more."""
-    broken, first = (lesson.mending("three_kernels", n) for n in (variant, 1))
-    assert broken.check(broken.solution) and broken.key == f"three_kernels {variant}"
+    broken, first = (lesson.mending(name, n) for n in (variant, 1))
+    assert broken.check(broken.solution) and broken.key == f"{name} {variant}"
     assert float(broken.check(first.solution)) == 0
     score = {"points": 1, "of": broken.points}
     assert is_score_of(broken.lesson, broken.key, score)
-    assert not is_score_of(broken.lesson, f"three_kernels {variant + 9}", score)
+    assert not is_score_of(broken.lesson, f"{name} {variant + 9}", score)
 
 
 @pytest.mark.parametrize(

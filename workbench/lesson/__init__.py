@@ -8,6 +8,7 @@ from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.fragments import Held, fragments
 from workbench.lesson.goals import traffic
+from workbench.lesson.half_products import by_calls, in_tiles
 from workbench.lesson.machine import gpu
 from workbench.lesson.mending import Mending, mending
 from workbench.lesson.naive import naive
@@ -34,6 +35,7 @@ __all__ = [
     "Review",
     "banks",
     "begin",
+    "by_calls",
     "check_result",
     "compare",
     "exercise",
@@ -44,6 +46,7 @@ __all__ = [
     "how_often_used",
     "in_registers",
     "in_shared",
+    "in_tiles",
     "loads_of",
     "mending",
     "naive",
