@@ -28,7 +28,7 @@ HINTS = (
 
 def three_tiles(start: PrimFunc) -> PrimFunc:
     """The product with three tiles in shared memory at a time."""
-    return under_way(half_tiles(start, "mma", (32, 32), (1, 2), 32, swizzle=True), 3)
+    return under_way(half_tiles(start, "mma", (32, 32), (1, 2), 32), 3)
 
 
 def _mending(key: str, terms: int, faults: Mapping[str, Fault]) -> Mending:
