@@ -283,7 +283,33 @@ class Normal:
                 if one not in digits and len(digits) < len(result.digits):
                     result = Sum(digits, whole.const)
                     break
-        return result
+        return self._joined(result) if self._part_sums else result
+
+    def _joined(self, s: Sum) -> Sum:
+        """`s` with ``y // 9 * 9 + x % 9`` as `y`, where `x` and `y` are some nines apart.
+
+        So are a tile's ``(t % 18 * 4 + v) // 9 * 9 + (t * 4 + v) % 9``, as fused loops have them.
+        """
+        for rest, factor in s.digits.items():
+            if rest.lower != 1 or rest.upper is None:
+                continue
+            for row, times in s.digits.items():
+                if row[1:] != (rest.upper, None) or times != factor * rest.upper:
+                    continue
+                y = self._base_sum(row)
+                if self._is_multiple(y.plus(self._base_sum(rest), -1), rest.upper):
+                    less = s.plus(Sum({row: times, rest: factor}), -1)
+                    return self.tidy(less.plus(y, factor))
+        return s
+
+    def _is_multiple(self, s: Sum, divisor: int) -> bool:
+        """Whether `s` is one of `divisor`, also as ``x % 18 * 4`` and ``x * 4`` are by 9."""
+        whole = Sum({}, s.const)
+        for digit, factor in s.digits.items():
+            by = digit.upper if digit.lower == 1 else None
+            same = by is not None and factor * by % divisor == 0
+            whole = whole.plus(self._base_sum(digit) if same else Sum({digit: 1}), factor)
+        return not any(number % divisor for number in (whole.const, *whole.digits.values()))
 
     def _opened(self, s: Sum) -> Sum:
         """`s` with parts that are sums, and are not divided any more, added in."""

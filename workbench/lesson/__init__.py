@@ -18,6 +18,7 @@ from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
+from workbench.lesson.spaces import five_numbers, layer, layer_tiles, tile_layer
 from workbench.lesson.why import Losses, why
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "check_result",
     "compare",
     "exercise",
+    "five_numbers",
     "four_kernels",
     "fragments",
     "gpu",
@@ -47,6 +49,8 @@ __all__ = [
     "in_registers",
     "in_shared",
     "in_tiles",
+    "layer",
+    "layer_tiles",
     "loads_of",
     "mending",
     "naive",
@@ -54,6 +58,7 @@ __all__ = [
     "question",
     "quiz",
     "review",
+    "tile_layer",
     "traffic",
     "who_computes",
     "why",
