@@ -4,7 +4,7 @@ from workbench.draw.ablation import ablation_picture
 from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
-from workbench.draw.fragments import fragments_scene
+from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
 from workbench.draw.machine import machine_scene
 from workbench.draw.memory import Times, memory_picture
 from workbench.draw.orders import orders_picture
@@ -28,6 +28,8 @@ from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.who import who_picture
 
 __all__ = [
+    "CALL",
+    "LANE",
     "LEVELS",
     "PICTURES",
     "Form",
@@ -51,6 +53,7 @@ __all__ = [
     "best_table",
     "covered_of",
     "figure",
+    "first_call",
     "fragments_scene",
     "levels_of",
     "machine_scene",
