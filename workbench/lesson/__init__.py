@@ -8,6 +8,7 @@ from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.fragments import Held, fragments
 from workbench.lesson.goals import traffic
+from workbench.lesson.half_products import by_calls, in_tiles
 from workbench.lesson.machine import gpu
 from workbench.lesson.mending import Mending, mending
 from workbench.lesson.naive import naive
@@ -35,6 +36,7 @@ __all__ = [
     "Review",
     "banks",
     "begin",
+    "by_calls",
     "check_result",
     "compare",
     "exercise",
@@ -45,6 +47,7 @@ __all__ = [
     "how_often_used",
     "in_registers",
     "in_shared",
+    "in_tiles",
     "layer",
     "loads_of",
     "mending",
