@@ -5,7 +5,7 @@ from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
-from workbench.draw.fragments import fragments_scene
+from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
 from workbench.draw.machine import machine_scene
 from workbench.draw.memory import Times, memory_picture
 from workbench.draw.orders import orders_picture
@@ -31,6 +31,8 @@ from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.who import who_picture
 
 __all__ = [
+    "CALL",
+    "LANE",
     "LEVELS",
     "PICTURES",
     "Form",
@@ -56,6 +58,7 @@ __all__ = [
     "curve_frame",
     "curves_picture",
     "figure",
+    "first_call",
     "fragments_scene",
     "levels_of",
     "machine_scene",

@@ -9,6 +9,7 @@ from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.expect import Drawn, Expected, beside, expect, which_mattered
 from workbench.lesson.fragments import Held, fragments
 from workbench.lesson.goals import traffic
+from workbench.lesson.half_products import by_calls, in_tiles
 from workbench.lesson.machine import gpu
 from workbench.lesson.mending import Mending, mending
 from workbench.lesson.naive import naive
@@ -41,6 +42,7 @@ __all__ = [
     "banks",
     "begin",
     "beside",
+    "by_calls",
     "check_result",
     "compare",
     "exercise",
@@ -52,6 +54,7 @@ __all__ = [
     "how_often_used",
     "in_registers",
     "in_shared",
+    "in_tiles",
     "layer",
     "loads_of",
     "mending",

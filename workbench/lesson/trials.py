@@ -22,8 +22,8 @@ from workbench.lesson.record import WORK
 from workbench.runtime.devices import device
 from workbench.schedule import Schedule
 from workbench.tuning import Ended, Measurer, Space, Trial
-from workbench.version import __version__
 from workbench.verbs.choices import CategoricalDomain, Decision, Domain
+from workbench.version import __version__
 
 TRIALS = 20
 

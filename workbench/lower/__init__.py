@@ -2,7 +2,7 @@
 
 from workbench.lower.faults import Fault, faults, gaps, missing, put_ahead, stand, waits, with_fault
 from workbench.lower.findings import findings
-from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics
+from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics, tensorized
 from workbench.lower.least_target import least_target
 from workbench.lower.open_blocks import open_blocks
 from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, lower
@@ -22,6 +22,7 @@ __all__ = [
     "open_blocks",
     "put_ahead",
     "stand",
+    "tensorized",
     "waits",
     "with_fault",
 ]
