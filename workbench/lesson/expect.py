@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -63,12 +64,16 @@ class Expected:
         )
         return f"The best expected after trials, {said}." if said else "No curve is drawn yet."
 
-    def _ipython_display_(self, **_: Any) -> None:
-        """The handles."""
-        from workbench.widgets.small.curve import CurveView
-
+    def view(self) -> Any:
+        """The curve with its handles; None where widgets are not installed."""
+        try:
+            small = import_module("workbench.widgets.small.curve")  # loads anywidget: heavy
+        except ModuleNotFoundError as missing:
+            if missing.name not in ("anywidget", "traitlets"):
+                raise
+            return None
         ground = draw.curve_frame(ENDS, TRIALS, "best so far, as you expect it")
-        CurveView(
+        return small.CurveView(
             "Draw what you expect: the best time after so many trials.",
             self._keep,
             ground=draw.svg(ground.scene),
@@ -77,7 +82,15 @@ class Expected:
             ends=list(ENDS),
             values=list(self.seconds or FIRST),
             told=KEPT if self.seconds else "",
-        )._ipython_display_()
+        )
+
+    def _ipython_display_(self, **_: Any) -> None:
+        """What is drawn so far, with its handles where there are widgets."""
+        view = self.view()
+        if view is None:
+            print(repr(self))
+        else:
+            view._ipython_display_()
 
 
 def _checked(value: object) -> tuple[float, ...]:
@@ -129,9 +142,15 @@ def beside(expected: Expected, by_hand: Trials, machine: str | Path | tuning.Lin
     return Drawn(draw.curves_picture(expected.curve, tried, of, how))
 
 
-def which_mattered(best: tuning.Tuned, other: int) -> Drawn:
+def which_mattered(best: tuning.Tuned, other: int, names: Sequence[str] = ()) -> Drawn:
     """The winner with one decision after the other put back to that of the trial `other`.
 
-    All is measured as the search was. Raises NotTried for a trial that there is not.
+    All is measured as the search was. `names` are those of the choices, in their order. Raises
+    NotTried for a trial that there is not.
     """
-    return Drawn(draw.ablation_picture(best.tried.ablation(other)))
+    told = best.tried.ablation(other)
+    if names:
+        called = dict(zip((one.name for one in best.tried.choices), names, strict=True))
+        parts = tuple(replace(part, choice=called[part.choice]) for part in told.parts)
+        told = replace(told, parts=parts)
+    return Drawn(draw.ablation_picture(told))

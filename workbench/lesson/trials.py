@@ -14,7 +14,6 @@ from workbench import target as targets
 from workbench.diag import Fail, count_text
 from workbench.draw import table_html, time_text
 from workbench.draw.pictures import GPU
-from workbench.history.step import value_text
 from workbench.insight import Table
 from workbench.ir import PrimFunc
 from workbench.ir.equal import structural_hash
@@ -78,7 +77,7 @@ class Trials:
             return
         if len(self.ended) >= self.of:
             raise Fail(
-                f"Can't try {value_text(numbers)}: all {self.of} trials are spent"[:119],
+                f"Can't try {numbers}: all {self.of} trials are spent"[:119],
                 hint=f"compare them with the machine's; to begin again, delete {self.file.name}",
             )
         made = tuning.candidate(self.program, self.space, self.target, decisions, Random(0))
@@ -104,8 +103,9 @@ class Trials:
         """What was decided, by the numbers that are chosen."""
         if len(numbers) != len(self.domains):
             raise Fail(
-                f"Can't try {value_text(numbers)}: the space has "
-                f"{count_text(len(self.domains), 'choice')}"[:119],
+                f"Can't try {numbers}: the space has {count_text(len(self.domains), 'choice')}"[
+                    :119
+                ],
                 hint="write one number, or one tuple of factors, for each",
             )
         return tuple(map(_decision, self.domains, numbers))
@@ -114,7 +114,7 @@ class Trials:
 
     def _numbers(self, one: Ended) -> str:
         pairs = zip(self.domains, one.trial.decisions, strict=True)
-        return value_text(tuple(_number(domain, decision) for domain, decision in pairs))
+        return str(tuple(_number(domain, decision) for domain, decision in pairs))
 
     @property
     def table(self) -> Table:
@@ -125,7 +125,7 @@ class Trials:
             least = min(least, one.seconds)
             best = "" if least == float("inf") else time_text(least)
             rows.append((one.trial.number, self._numbers(one), time_of(one), best))
-        rows += [("–", value_text(numbers), f"refused: {why}", "") for numbers, why in self.refused]
+        rows += [("–", str(numbers), f"refused: {why}", "") for numbers, why in self.refused]
         return Table(("trial", "numbers", "time", "best so far"), tuple(rows))
 
     @property
@@ -166,7 +166,7 @@ def _decision(domain: Domain, number: object) -> Decision:
     """What is decided where `number` is chosen."""
     if isinstance(domain, CategoricalDomain):
         if number in domain.candidates:
-            return list(domain.candidates).index(number)  # type: ignore[arg-type]
+            return list(domain.candidates).index(number)
         wrong = f"it is one of {', '.join(map(str, domain.candidates))}"
     else:
         given = tuple(number) if isinstance(number, list | tuple) else number
@@ -174,7 +174,7 @@ def _decision(domain: Domain, number: object) -> Decision:
         if not wrong:
             return given  # type: ignore[return-value]
     raise Fail(
-        f"Can't choose {value_text(number)}: {wrong}"[:119],
+        f"Can't choose {number!r}: {wrong}"[:119],
         hint="choose another one; the choices stand in the space's first lines",
     )
 

@@ -1,7 +1,6 @@
 // A curve that is drawn by hand: handles on a ground, moved up and down by mouse or by keys.
 
 const STEP = 1.1; // of an arrow key; Page Up and Page Down take it five times
-const NS = "http://www.w3.org/2000/svg";
 const KEYS = { ArrowUp: STEP, ArrowDown: 1 / STEP, PageUp: STEP ** 5, PageDown: STEP ** -5 };
 
 function make(kind, attrs = {}, ...kids) {
@@ -13,8 +12,9 @@ function make(kind, attrs = {}, ...kids) {
   return el;
 }
 
+/** An element of a drawing. */
 function drawn(name, attrs) {
-  const el = document.createElementNS(NS, name);
+  const el = make("div", { innerHTML: `<svg><${name}></${name}></svg>` }).firstChild.firstChild;
   for (const [key, value] of Object.entries(attrs)) el.setAttribute(key, value);
   return el;
 }
