@@ -101,8 +101,9 @@ def _checked(value: object) -> tuple[float, ...]:
         return ()
     if not all(type(one) in (int, float) and isfinite(one) and one > 0 for one in value):
         return ()
-    seconds = tuple(min(max(float(one), ENDS[0]), ENDS[1]) for one in value)
-    return seconds if list(seconds) == sorted(seconds, reverse=True) else ()
+    if value != sorted(value, reverse=True):
+        return ()
+    return tuple(min(max(float(one), ENDS[0]), ENDS[1]) for one in value)
 
 
 def expect(lesson: str) -> Expected:
