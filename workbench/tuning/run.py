@@ -7,18 +7,17 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TextIO
+from typing import Self, TextIO
 
 from workbench import script
 from workbench import target as targets
 from workbench.diag import Fail, count_text
 from workbench.insight.launched import rates_of
 from workbench.ir import IRModule, PrimFunc
-from workbench.ir.equal import structural_hash
 from workbench.runtime.building import function_of
 from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import in_digits
@@ -28,9 +27,11 @@ from workbench.tuning.builders import Builders, useful
 from workbench.tuning.measure import ByModel, Local, Measurer
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
+from workbench.tuning.score import is_of
 from workbench.tuning.search import STRATEGIES, Search, Strategy
 from workbench.tuning.space import Candidate, Space
-from workbench.tuning.trial import Ended, Outcome, Trial
+from workbench.tuning.trial import Ended, Outcome, Trial, best_of
+from workbench.tuning.tried import Tried, Tuned, watching
 from workbench.version import __version__
 
 PER_BATCH = 32
@@ -43,12 +44,20 @@ class TuneError(Fail, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a search stands after a trial: how many ended `of` all, the last, and the best."""
+    """Where a search stands after a trial: how many ended `of` all, the last, and the best.
+
+    `candidate` is that of the last trial.
+    """
 
     count: int
     of: int
     last: Ended
     best: Ended | None
+    candidate: Candidate
+
+
+class Stopped(Exception):
+    """Raised by what hears of the progress: the search ends, with all that it has."""
 
 
 def tune(
@@ -63,8 +72,12 @@ def tune(
     per_batch: int = PER_BATCH,
     measurer: Measurer | None = None,
     progress: Callable[[Progress], object] | None = None,
-) -> Schedule:
+) -> Tuned:
     """Search for the fastest schedule of `program` that `trials` trials find; returns it.
+
+    It is a Schedule like any other, and its `tried` are all trials, as `tuning.show` shows them. In
+    a notebook they are shown as they end, with a button that stops the search, and so does an
+    interrupt: what was found so far is returned.
 
     `space` takes steps on a Schedule with sampled choices; without one it is the ready space, of
     tiles, shared memory and threads. `target` is, where it is left out, the device here. Candidates
@@ -74,7 +87,8 @@ def tune(
 
     `record` is a file to which each trial is written before it is measured, and its outcome after:
     the same call goes on where the search was stopped, with more `trials` where it asks for more.
-    `progress` is called after each trial; without it, a terminal shows a line.
+    `progress` is called after each trial, and ends the search by raising `tuning.Stopped`; without
+    it, a terminal shows a line.
 
     Raises TuneError where no candidate is correct, and for arguments that say no search;
     RecordError for a record of another search.
@@ -90,19 +104,20 @@ def tune(
     func = function_of(program, "tune")
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
-    measurer = measurer or _measurer(func, gpu)
+    measurer = measurer or measurer_of(func, gpu)
     model = _model(measurer, gpu)
-    told = progress or _Line()
     builders = Builders(func, space, gpu, model, useful(trials))
     search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
     with (
         closing(builders),
         closing(Record(record, _header(search, space, measurer, per_batch))) as kept,
     ):
-        _run(search, kept, measurer, trials, told)
+        tried = Tried(search, kept.lines, lambda: measurer)
+        watch = progress or watching(tried, trials) or _Line()
+        seen = watch if isinstance(watch, AbstractContextManager) else nullcontext()
+        with suppress(Stopped), seen:
+            _run(search, kept, measurer, trials, watch)
         best = _winner(search, kept)
-    if isinstance(told, _Line):
-        told.end()
     if best is None:
         why, count = _commonest(kept)
         raise TuneError(
@@ -110,7 +125,7 @@ def tune(
             detail=f"most often: {why}",
             hint="widen the space, or try one candidate by hand to see where it fails",
         )
-    return best
+    return Tuned.of(best, tried)
 
 
 def _run(
@@ -135,7 +150,7 @@ def _run(
             ended = Ended(trial, _submitted(measurer, trial, candidate))
             record.append([ended])
             count, of = len(lines.outcomes), max(trials, len(lines.trials))
-            told(Progress(count, of, ended, next(iter(_correct(record)), None)))
+            told(Progress(count, of, ended, best_of(lines.ended), candidate))
         number += 1
 
 
@@ -178,16 +193,10 @@ def _batch(
 
 def _submitted(measurer: Measurer, trial: Trial, candidate: Candidate) -> Outcome:
     """How the trial ends: refused where the space makes another program of its decisions now."""
-    if not _is_of(candidate, trial):
+    if not is_of(candidate, trial):
         why = candidate.reason or "the space makes another program of these decisions now"
         return Outcome("constraints", "recorded", (), why)
     return measurer.submit(candidate)
-
-
-def _is_of(candidate: Candidate, trial: Trial) -> bool:
-    """Whether the candidate is the one that the trial tells of."""
-    same = candidate.decisions == trial.decisions
-    return same and structural_hash(candidate.schedule.func) == trial.program
 
 
 def _correct(record: Record) -> list[Ended]:
@@ -200,19 +209,24 @@ def _winner(search: Search, record: Record) -> Schedule | None:
     """The schedule of the fastest: of those that the space makes, whatever a record claims."""
     for ended in _correct(record):
         candidate = search.candidate(ended.trial.decisions)
-        if candidate.kernel is not None and _is_of(candidate, ended.trial):
+        if candidate.kernel is not None and is_of(candidate, ended.trial):
             return candidate.schedule
     return None
 
 
-def _measurer(func: PrimFunc, target: Target) -> Measurer:
+def measurer_of(func: PrimFunc, target: Target) -> Measurer:
     """The device here, where it is one of `target`; else the model."""
     if target.is_cpu:
         return Local(func, cpu(), "CPU")
     report: DeviceReport = device()
     if report.is_gpu and target.kind == "cuda":
         return Local(func, report, "GPU")
-    return ByModel(target if rates_of(target) else targets.get(MODEL))
+    return ByModel(model_target(target))
+
+
+def model_target(target: Target) -> Target:
+    """The GPU whose times are modelled for a target: itself, where it is known how fast it is."""
+    return target if rates_of(target) else targets.get(MODEL)
 
 
 def _model(measurer: Measurer, target: Target) -> Target:
@@ -309,7 +323,10 @@ class _Line:
         )
         self.out.flush()
 
-    def end(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Leave the line as it is."""
         if self.wrote:
             self.out.write("\n")

@@ -8,7 +8,7 @@ from workbench.insight import modelled
 from workbench.ir.equal import structural_hash
 from workbench.target import Target
 from workbench.tuning.space import Candidate, Decisions
-from workbench.tuning.trial import Refusal
+from workbench.tuning.trial import Refusal, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +45,9 @@ def scored(batch: int, made: Candidate, model: Target) -> Scored | Refusal:
 def are_those(met: Decisions, given: Decisions) -> bool:
     """Whether a candidate met `given` decisions alone, all of them or the first: drew none."""
     return met == given[: len(met)]
+
+
+def is_of(made: Candidate, trial: Trial) -> bool:
+    """Whether the candidate is the one that the trial tells of."""
+    same = made.decisions == trial.decisions
+    return same and structural_hash(made.schedule.func) == trial.program

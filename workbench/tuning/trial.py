@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf, isfinite
 from statistics import median
@@ -82,6 +83,12 @@ class Ended:
     def seconds(self) -> float:
         """Of one run; infinity for what is not correct."""
         return self.outcome.seconds
+
+
+def best_of(ended: Iterable[Ended]) -> Ended | None:
+    """The fastest correct one, of those that are as fast the first; None without one."""
+    correct = [one for one in ended if one.outcome.status == "correct"]
+    return min(correct, key=lambda one: (one.seconds, one.trial.number), default=None)
 
 
 def checked_times(times: tuple[float, ...]) -> str:
