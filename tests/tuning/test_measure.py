@@ -29,6 +29,11 @@ def local() -> Iterator[Local]:
     worker.stop()
 
 
+def ended(local: Local, candidate: Candidate) -> Outcome:
+    """How it ends, beside what the clocks did."""
+    return replace(local.submit(candidate), yardstick=None)
+
+
 def planted(source: str) -> Candidate:
     """The candidate with a text that the worker acts by."""
     return replace(MADE, kernel=replace(MADE.kernel, source=source))
@@ -50,8 +55,23 @@ PLANTED = {
 def test_planted_faults_cost_a_trial_each_and_nothing_else_is_lost(local: Local):
     right = Outcome("correct", "measured", (1e-6,) * 20)
     for source, (status, reason) in PLANTED.items():
-        assert local.submit(planted(source)) == Outcome(status, "measured", (), reason)
-        assert local.submit(MADE) == right, source
+        assert ended(local, planted(source)) == Outcome(status, "measured", (), reason)
+        assert ended(local, MADE) == right, source
+
+
+def test_a_kernel_that_is_always_the_same_tells_how_clocks_drift(local: Local, monkeypatch):
+    monkeypatch.setattr(local, "_submitted", 0)
+    told = [local.submit(MADE).yardstick for _ in range(18)]
+    assert [k for k, seconds in enumerate(told) if seconds is not None] == [0, 16]
+    trial = tuning.Trial(0, 0, 1, (), (), "")
+    right = Outcome("correct", "measured", (1e-6,))
+    some = [tuning.Ended(trial, replace(right, yardstick=y)) for y in (2e-6, None, 2.2e-6, 2.1e-6)]
+    assert tuning.drift(some) == pytest.approx(1.1) and tuning.drift(some[:2]) is None
+
+
+def test_times_behind_an_emptied_cache_are_of_another_device(local: Local):
+    flushed = Local(VECTOR, local.report, "GPU", flush=True, process=local._worker)
+    assert flushed.device == "Fake GPU, caches emptied" != local.device
 
 
 def test_a_wrong_result_is_never_timed(local: Local):

@@ -21,7 +21,7 @@ TRIAL = Trial(0, 0, 1, (), ((4, 2), 1), "abc", 1e-6, None)
 ITEMS = [
     Refusal(0, ((8, 1), 0), "too few threads"),
     TRIAL,
-    Ended(TRIAL, Outcome("correct", "measured", (1e-6, 3e-6, 2e-6))),
+    Ended(TRIAL, Outcome("correct", "measured", (1e-6, 3e-6, 2e-6), yardstick=2e-5)),
 ]
 
 

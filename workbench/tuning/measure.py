@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +18,7 @@ from workbench.ir.equal import structural_hash
 from workbench.runtime.arguments import check_arguments, from_bits
 from workbench.runtime.built import Built
 from workbench.runtime.devices import DeviceReport
-from workbench.runtime.job import Failed, Hello, Ran, Reply, Request, Time, Timed
+from workbench.runtime.job import Failed, Hello, Launch, Ran, Reply, Request, Run, Time, Timed
 from workbench.runtime.launching import Unit, job_of, worker
 from workbench.runtime.sized import at_sizes
 from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
@@ -32,6 +34,20 @@ SAMPLES = 50
 SAMPLED_SECONDS = 0.1  # at most, of a trial
 SPREAD = 0.02
 TOLERANCE = 1e-3  # of a sum in another order; the tutorials' own
+
+EVERY = 16  # candidates, between two looks at the clocks
+# Multiplications and additions alone, about 20 µs of them: as long as the clock says.
+YARDSTICK = Run(
+    source="""extern "C" __global__ void yardstick(float* a) {
+  float x = a[threadIdx.x];
+  for (int i = 0; i < 8192; ++i) { x = x * 0.999f + 0.001f; }
+  a[threadIdx.x] = x;
+}
+""",
+    launches=(Launch("yardstick", (64, 1, 1), (128, 1, 1), (0,)),),
+    arrays=(np.zeros(128, "float32"),),
+    outputs=(),
+)
 
 # What the worker tells of a failure that is the candidate's own, and how its trial ends; all else
 # is wrong with the machine, and no trial.
@@ -62,8 +78,10 @@ class Local:
     """Runs candidates on the device of this machine, in the worker, and looks at what they make.
 
     What a candidate writes is compared to what `program` means on random numbers, before it is
-    timed. A candidate that ends the worker, or takes longer than `seconds`, costs one trial: the
-    next has a new worker. Raises DeviceError or Fail where the machine itself is at fault.
+    timed; `flush` empties the L2 cache ahead of each run that is timed. On a GPU, a kernel that is
+    always the same is timed ahead of the first candidate and of every sixteenth: see `drift`. A
+    candidate that ends the worker, or takes longer than `seconds`, costs one trial: the next has a
+    new worker. Raises DeviceError or Fail where the machine itself is at fault.
     """
 
     def __init__(
@@ -77,7 +95,7 @@ class Local:
         process: Worker | None = None,
     ) -> None:
         self.report = report
-        self.device = report.which
+        self.device = f"{report.which}, caches emptied" if flush else report.which
         self._unit = unit
         self._seconds = seconds
         self._flush = flush
@@ -85,16 +103,30 @@ class Local:
         self._inputs = [_values(buffer, k) for k, buffer in enumerate(program.params)]
         self._wanted = [array.copy() for array in self._inputs]
         emulate.evaluate(program, self._wanted)
+        self._submitted = 0
 
     def submit(self, candidate: Candidate) -> Outcome:
         """Run it once, compare, and take samples of its time."""
         built = candidate.kernel
         if built is None:
             return Outcome("constraints", "measured", (), candidate.reason)
+        self._start()
+        yardstick = self._yardstick()
+        return replace(self._measured(built), yardstick=yardstick)
+
+    def _yardstick(self) -> float | None:
+        """The seconds of the kernel that is always the same, where its turn has come."""
+        due = self._unit == "GPU" and self._submitted % EVERY == 0
+        self._submitted += 1
+        if not due:
+            return None
+        timed = self._ask(Time(YARDSTICK, seconds=SAMPLED_SECONDS, spread=SPREAD))
+        return median(timed.samples) if isinstance(timed, Timed) else None
+
+    def _measured(self, built: Built) -> Outcome:
         arrays = [array.copy() for array in self._inputs]
         arguments = check_arguments(built.func, arrays)
         job = job_of(built, at_sizes(built.func, built.kernels, built.target, arrays), arguments)
-        self._start()
         ran = self._ask(job)
         if isinstance(ran, Outcome):
             return ran

@@ -71,6 +71,7 @@ def tune(
     seed: int = 0,
     per_batch: int = PER_BATCH,
     measurer: Measurer | None = None,
+    flush: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tuned:
     """Search for the fastest schedule of `program` that `trials` trials find; returns it.
@@ -83,7 +84,8 @@ def tune(
     tiles, shared memory and threads. `target` is, where it is left out, the device here. Candidates
     are run, compared to what the program means, and timed in the worker of the device; where there
     is none, the modelled time stands for it, and each line says so. `measurer` does it in their
-    place.
+    place. `flush` empties the L2 cache ahead of each run that is timed, as a kernel finds it that
+    runs once; without it, data that fits stays there.
 
     `record` is a file to which each trial is written before it is measured, and its outcome after:
     the same call goes on where the search was stopped, with more `trials` where it asks for more.
@@ -104,7 +106,7 @@ def tune(
     func = function_of(program, "tune")
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
-    measurer = measurer or measurer_of(func, gpu)
+    measurer = measurer or measurer_of(func, gpu, flush)
     model = _model(measurer, gpu)
     builders = Builders(func, space, gpu, model, useful(trials))
     search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
@@ -214,13 +216,13 @@ def _winner(search: Search, record: Record) -> Schedule | None:
     return None
 
 
-def measurer_of(func: PrimFunc, target: Target) -> Measurer:
-    """The device here, where it is one of `target`; else the model."""
+def measurer_of(func: PrimFunc, target: Target, flush: bool = False) -> Measurer:
+    """The device here, where it is one of `target`; else the model, by which caches are warm."""
     if target.is_cpu:
-        return Local(func, cpu(), "CPU")
+        return Local(func, cpu(), "CPU", flush=flush)
     report: DeviceReport = device()
     if report.is_gpu and target.kind == "cuda":
-        return Local(func, report, "GPU")
+        return Local(func, report, "GPU", flush=flush)
     return ByModel(model_target(target))
 
 
