@@ -54,7 +54,7 @@ def test_a_search_is_followed_stopped_and_looked_through(
             plain.deliver()
             assert points(plain, "used") == len(self.seen)
             if len(self.seen) == 4:
-                expect(page.locator(".wb-search-far").first).to_contain_text("4 of 9, about")
+                expect(page.locator(".wb-search-far").first).to_contain_text("4 of 9 trials, about")
                 page.get_by_role("button", name="stop, and keep all").click()
                 expect(page.get_by_role("button", name="stopping …")).to_be_disabled()
 

@@ -105,7 +105,7 @@ def test_a_search_in_which_all_failed_is_drawn():
     lines.add(Trial(0, 0, 1, (), (1,), "p"))
     lines.add(Ended(lines.trials[0], Outcome("timeout", "measured", (), "no answer")))
     picture = draw.search_picture(lines)
-    assert picture.caption == "1 trial, none of them correct." and not picture.table.rows
+    assert picture.caption == "1 trial: none of them is correct." and not picture.table.rows
     assert "timeout" in picture.strips[0].words
     assert draw.search_picture(lines, "predicted").strips[0].words
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,17 +61,19 @@ def tuned(**options: Any) -> tuning.Tuned:
 def test_rows_come_in_few_messages_and_once_each(
     watched: Callable[[], Watching], sent: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ):
-    """At most one in a quarter of a second, as the clock says here: a tenth of one a look."""
+    """At most one in a quarter of a second, by a clock that goes on by a tenth at each look."""
     times = iter(range(10**6))
     monkeypatch.setattr(search, "monotonic", lambda: next(times) / 10)
+    monkeypatch.setattr(search, "SHARE", 1.0)  # by this clock a message takes a tenth, too
     best = tuned()
     view = watched().view
     rows = [row for news in sent for row in news["rows"]]
     assert [row[0] for row in rows] == list(range(6)) and view.rows == rows
     assert all(news["from"] == sum(len(n["rows"]) for n in sent[:k]) for k, news in enumerate(sent))
-    assert len(sent) == 4, "at first, at each third look at the clock, at last"
-    assert sent[0]["told"]["left"] == "making the first ones"
-    assert "s left" in sent[1]["told"]["left"].replace("\N{NO-BREAK SPACE}", " ")
+    assert len(sent) == 5, "at first, after each two trials, at last"
+    said = [news["told"]["caption"].replace("\N{NO-BREAK SPACE}", " ") for news in sent]
+    assert said[0] == "0 of 6 trials, making the next ones; none has ended yet."
+    assert re.match(r"2 of 6 trials, about \d s left; the best takes \d.\d+ µs", said[1]), said[1]
     assert not sent[-1]["told"]["running"] and view.told["best"] == best.tried.best.trial.number
     assert view.choices == ["i", "choice 1"]
     json.dumps(sent)

@@ -164,14 +164,20 @@ def search_picture(
 
 def search_caption(ended: Sequence[Ended]) -> str:
     """How many trials there were, and which was the best."""
+    if not ended:
+        return "No trial has ended yet."
+    return f"{count_text(len(ended), 'trial')}: {best_text(ended)}."
+
+
+def best_text(ended: Sequence[Ended]) -> str:
+    """Which trial is the best, and how many failed."""
     best = best_of(ended)
-    many = count_text(len(ended), "trial")
     if best is None:
-        return f"{many}, none of them correct." if ended else "No trial has ended yet."
+        return "none of them is correct" if ended else "none has ended yet"
     wrong = sum(one.outcome.status != "correct" for one in ended)
     failed = f"; {wrong} failed" if wrong else ""
     time = f"{time_text(best.seconds)} ({best.outcome.how})"
-    return f"{many}: the best takes {time}, trial {best.trial.number}{failed}."
+    return f"the best takes {time}, trial {best.trial.number}{failed}"
 
 
 def best_table(ended: Sequence[Ended], choices: Sequence[Choice] = ()) -> Table:

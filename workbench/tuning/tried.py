@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from workbench.draw import Vendor
 
-PICTURES = ("trials", "predicted")
+PICTURES = ("trials", "predicted", "decisions")
 
 
 class NotTried(Fail, ValueError):
@@ -63,9 +63,10 @@ class Tried:
         return best_of(self.lines.ended)
 
     def figure(self, picture: str = "trials") -> Figure:
-        """Draw "trials", time by trial, or "predicted", the time beside the one predicted.
+        """Draw "trials", time by trial; "predicted", the time by the one predicted; "decisions".
 
-        Raises NotTried for another picture, ImportError without matplotlib.
+        The last is the picture of `ablation`, and measures what that does. Raises NotTried for
+        another picture, and as `ablation` does; ImportError without matplotlib.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=2)
         >>> best.tried.figure("predicted").savefig("predicted.svg")
@@ -75,8 +76,10 @@ class Tried:
         if picture not in PICTURES:
             raise NotTried(
                 f"Can't draw {picture!r}: a search has no such picture"[:119],
-                hint=f"there are: {', '.join(PICTURES)}; ablation().figure() is another",
+                hint=f"there are: {', '.join(PICTURES)}",
             )
+        if picture == "decisions":
+            return draw.figure(draw.ablation_picture(self.ablation()))
         self.learn()
         vendor, choices = self.vendor, self.choices
         return draw.figure(draw.search_picture(self.lines, picture, vendor=vendor, choices=choices))
@@ -223,7 +226,7 @@ class Tuned(Schedule):
         return Tuned.of(super().fork(), self.tried)
 
     def figure(self, picture: str = "trials", **options: Any) -> Figure:
-        """Draw the search, its "trials" or what was "predicted", else as `Schedule.figure`.
+        """Draw the search as `Tried.figure` does, its "trials", else as `Schedule.figure`.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=2)
         >>> best.figure().savefig("trials.svg")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
 from workbench import draw
-from workbench.diag import Fail
+from workbench.diag import Fail, count_text
 from workbench.insight.launched import rates_of
-from workbench.tuning import Progress, Stopped, Tried, Watch
+from workbench.tuning import Ended, Progress, Stopped, Tried, Watch, best_of
 from workbench.widgets.ask.asked import part
 from workbench.widgets.small.search import SearchView
 from workbench.widgets.widget import Lab
 
 APART = 0.25  # s at least from message to message
+SHARE = 0.1  # of a search's time, at most, goes into telling its view
 
 
 def watch(tried: Tried, of: int) -> Watch:
@@ -41,6 +42,7 @@ class Watching:
         self.begun = self.sent = monotonic()
         self.first = len(tried.lines.outcomes)  # of a search that goes on, what was there before
         self.known = 0  # of the trials that ended, how many the view has
+        self.took = 0.0  # s, to tell it the last time
         func, device = tried.search.program.name, tried.lines.header.device
         self.view = SearchView(f"Trials of {func} on {device}", self._asked)
         self._labs: list[Lab] = []
@@ -56,7 +58,7 @@ class Watching:
         """Tell the view of a trial, with those that ended since the last time it was told."""
         if not self.tried.choices:
             self.tried.learn(progress.candidate)
-        if monotonic() - self.sent >= APART:
+        if monotonic() - self.sent >= max(APART, self.took / SHARE):
             self._tell()
         if self.stopping:
             raise Stopped
@@ -77,35 +79,38 @@ class Watching:
 
     def _tell(self) -> None:
         """Send what is new, all in one message."""
-        lines = self.tried.lines
-        ended = lines.ended
         self.sent = monotonic()
-        of = max(self.of, len(lines.trials), 1)
+        ended = self.tried.lines.ended
+        of = max(self.of, len(self.tried.lines.trials), 1)
         vendor, choices = self.tried.vendor, self.tried.choices
         frames = {
             name: draw.search_frame(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
         }
         rows = draw.point_rows(ended[self.known :], choices)
         self.known = len(ended)
-        self.view.tell(rows, self._told(of), frames, [choice.name for choice in choices])
+        self.view.tell(rows, self._told(ended, of), frames, [choice.name for choice in choices])
+        self.took = monotonic() - self.sent
 
-    def _told(self, of: int) -> dict[str, Any]:
-        lines, best = self.tried.lines, self.tried.best
-        ended = lines.ended
-        new = len(ended) - self.first
-        seconds = (self.sent - self.begun) / new * (of - len(ended)) if new else 0.0
-        left = f"about {seconds:.0f}\N{NO-BREAK SPACE}s left" if new else "making the first ones"
+    def _told(self, ended: Sequence[Ended], of: int) -> dict[str, Any]:
+        """What is told of the search as a whole."""
+        best = best_of(ended)
         return {
             "count": len(ended),
             "of": of,
             "running": self.running,
-            "left": left if self.running else "",
+            "caption": self._far(ended, of) if self.running else draw.search_caption(ended),
             "best": best.trial.number if best else None,
             "how": ended[0].outcome.how if ended else "",
-            "caption": draw.search_caption(ended),
             "table": draw.table_html(draw.best_table(ended, self.tried.choices)),
-            "reasons": draw.table_html(draw.reasons_table(lines)),
+            "reasons": draw.table_html(draw.reasons_table(self.tried.lines)),
         }
+
+    def _far(self, ended: Sequence[Ended], of: int) -> str:
+        """How far the search is, how long it goes on as it went so far, and what it has found."""
+        new = len(ended) - self.first
+        seconds = (self.sent - self.begun) / new * (of - len(ended)) if new else 0.0
+        left = f"about {seconds:.0f}\N{NO-BREAK SPACE}s left" if new else "making the next ones"
+        return f"{len(ended)} of {count_text(of, 'trial')}, {left}; {draw.best_text(ended)}."
 
     # --- the cell's outputs ----------------------------------------------------------------------
 

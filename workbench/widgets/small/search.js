@@ -190,7 +190,8 @@ class Search {
     this.slider = make("input", { type: "range", min: 0, ariaLabel: "trials shown" });
     this.play = button("play again", () => (this.timer ? this.pause() : this.start()));
     this.speed = make("select", { ariaLabel: "speed" });
-    this.speed.append(...SPEEDS.map((n) => new Option(`${n} trials a second`, n, n === 30)));
+    this.speed.append(...SPEEDS.map((n) => new Option(`${n} trials a second`, n)));
+    this.speed.value = 30;
     this.counted = make("span.wb-search-far");
     this.detail = make("div.wb-search-detail");
     this.open = button("open in the lab", () => this.ask("open", { compare: false }));
@@ -294,10 +295,10 @@ class Search {
   }
 
   tellAll() {
-    const { count, of, running, left, caption, table, reasons } = this.told;
+    const { count, of, running, caption, table, reasons } = this.told;
     this.bar.hidden = !running;
     Object.assign(this.bar, { max: of, value: count });
-    this.far.textContent = running ? `${count} of ${of}, ${left}. ${caption}` : caption;
+    this.far.textContent = caption;
     this.stop.hidden = !running;
     this.replay.hidden = running || this.rows.length < 2;
     this.slider.max = this.rows.length;
