@@ -105,10 +105,10 @@ def test_a_long_record_is_pointed_at_and_played_again(plain: Plain):
     drawing = page.locator(".wb-search-drawing svg")
     one = tried.best
     assert one is not None
-    box, frame = drawing.bounding_box(), view.view.frames["trials"]
+    box, ground = drawing.bounding_box(), view.view.grounds["trials"]
     assert box is not None
-    x = frame["x"][0] + frame["x"][1] * one.trial.number
-    spot = spot_of(frame, x, one.seconds, box["width"] / 740)
+    x = ground["x"][0] + ground["x"][1] * one.trial.number
+    spot = spot_of(ground, x, one.seconds, box["width"] / 740)
     drawing.hover(position=spot)
     detail = page.locator(".wb-search-detail")
     expect(detail).to_contain_text(f"trial {one.trial.number}: ")
@@ -132,6 +132,6 @@ def test_a_long_record_is_pointed_at_and_played_again(plain: Plain):
     assert points(plain, "used") == correct and points(plain, "failed") == 0
 
 
-def spot_of(frame: dict[str, Any], x: float, seconds: float, scale: float) -> Position:
+def spot_of(ground: dict[str, Any], x: float, seconds: float, scale: float) -> Position:
     """Where a point stands on the screen, from the upper left corner of the drawing."""
-    return {"x": x * scale, "y": (frame["y"][0] + frame["y"][1] * log(seconds)) * scale}
+    return {"x": x * scale, "y": (ground["y"][0] + ground["y"][1] * log(seconds)) * scale}

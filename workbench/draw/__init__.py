@@ -21,7 +21,7 @@ from workbench.draw.search import (
     point_rows,
     reasons_table,
     search_caption,
-    search_frame,
+    search_ground,
     search_picture,
 )
 from workbench.draw.svg import svg, svg_in_text
@@ -69,7 +69,7 @@ __all__ = [
     "point_rows",
     "reasons_table",
     "search_caption",
-    "search_frame",
+    "search_ground",
     "search_picture",
     "standalone_svg",
     "svg",

@@ -83,12 +83,12 @@ class Watching:
         ended = self.tried.lines.ended
         of = max(self.of, len(self.tried.lines.trials), 1)
         vendor, choices = self.tried.vendor, self.tried.choices
-        frames = {
-            name: draw.search_frame(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
+        grounds = {
+            name: draw.search_ground(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
         }
         rows = draw.point_rows(ended[self.known :], choices)
         self.known = len(ended)
-        self.view.tell(rows, self._told(ended, of), frames, [choice.name for choice in choices])
+        self.view.tell(rows, self._told(ended, of), grounds, [choice.name for choice in choices])
         self.took = monotonic() - self.sent
 
     def _told(self, ended: Sequence[Ended], of: int) -> dict[str, Any]:

@@ -67,11 +67,11 @@ class Plot {
     );
   }
 
-  /** Begin anew on a frame, with rows up to the trial `upto`. */
-  begin(frame, view) {
-    this.frame = frame;
+  /** Begin anew on a ground, with rows up to the trial `upto`. */
+  begin(ground, view) {
+    this.ground = ground;
     this.view = view;
-    this.svg.innerHTML = frame.svg;
+    this.svg.innerHTML = ground.svg;
     this.svg.firstChild.append(this.layer);
     this.spots = new Map(); // number -> where it stands
     this.shown = []; // rows with a spot
@@ -81,7 +81,7 @@ class Plot {
   }
 
   at(row) {
-    const { x, y, lanes } = this.frame;
+    const { x, y, lanes } = this.ground;
     const on = ([base, factor], number) => base + factor * number;
     const good = row.seconds !== null;
     if (this.view === "predicted") {
@@ -254,7 +254,7 @@ class Search {
   /** All of it, from the traits. */
   load() {
     this.rows = this.model.get("rows").map(rowOf);
-    this.frames = this.model.get("frames");
+    this.grounds = this.model.get("grounds");
     this.choices = this.model.get("choices");
     this.told = this.model.get("told");
     this.drawAll();
@@ -269,8 +269,8 @@ class Search {
     this.rows.push(...rows);
     this.told = news.told;
     this.choices = news.choices ?? this.choices;
-    const anew = news.frames !== undefined;
-    this.frames = news.frames ?? this.frames;
+    const anew = news.grounds !== undefined;
+    this.grounds = news.grounds ?? this.grounds;
     if (anew) this.drawAll();
     else {
       this.plot.add(rows);
@@ -287,9 +287,9 @@ class Search {
   // --- drawing ---------------------------------------------------------------------------------
 
   drawAll() {
-    const frame = this.frames[this.view];
-    if (!frame) return;
-    this.plot.begin(frame, this.view);
+    const ground = this.grounds[this.view];
+    if (!ground) return;
+    this.plot.begin(ground, this.view);
     this.plot.add(this.rows.slice(0, this.upto));
     this.tellAll();
   }
@@ -486,7 +486,7 @@ function render({ model, el }) {
     ["msg:custom", hear],
     ["change:rows", load],
     ["change:told", load],
-    ["change:frames", load],
+    ["change:grounds", load],
     ["change:said", say],
     ["change:ablation", say],
   ];

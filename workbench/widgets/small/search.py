@@ -21,7 +21,7 @@ ASKS = ("stop", "open", "ablation")
 
 
 class SearchView(Small):
-    """The trials of a search, as `rows` of `draw.point_rows`, on the `frames` of each view.
+    """The trials of a search, as `rows` of `draw.point_rows`, on the `grounds` of each view.
 
     While a search runs, rows are sent as messages and kept in the trait, which is sent as a whole
     when it is through: a page that was loaded meanwhile asks for what it misses. `told` says how
@@ -34,7 +34,7 @@ class SearchView(Small):
 
     heading = traitlets.Unicode().tag(sync=True)
     choices: Any = traitlets.List().tag(sync=True)
-    frames: Any = traitlets.Dict().tag(sync=True)
+    grounds: Any = traitlets.Dict().tag(sync=True)
     rows: Any = traitlets.List().tag(sync=True)
     told: Any = traitlets.Dict().tag(sync=True)
     ablation: Any = traitlets.Dict().tag(sync=True)
@@ -55,7 +55,7 @@ class SearchView(Small):
         self,
         rows: Sequence[Sequence[Any]],
         told: Mapping[str, Any],
-        frames: Mapping[str, Any],
+        grounds: Mapping[str, Any],
         choices: Sequence[str],
     ) -> None:
         """Send further rows, in one message with all that they change."""
@@ -63,7 +63,7 @@ class SearchView(Small):
         self.rows.extend(rows)  # without a message of all of them
         news: dict[str, Any] = {"from": before, "rows": list(rows), "told": told}
         with self.hold_trait_notifications():
-            for name, value in (("frames", dict(frames)), ("choices", list(choices))):
+            for name, value in (("grounds", dict(grounds)), ("choices", list(choices))):
                 if value != getattr(self, name):
                     news[name] = value
                     self._trait_values[name] = value
@@ -72,7 +72,7 @@ class SearchView(Small):
 
     def whole(self) -> None:
         """Send all as traits: what is saved with a notebook."""
-        self.send_state(["rows", "frames", "choices", "told"])
+        self.send_state(["rows", "grounds", "choices", "told"])
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
         self.said = ""
