@@ -100,7 +100,8 @@ class Tried:
     def learn(self, candidate: Candidate | None = None) -> None:
         """Know the choices by their names: from a candidate, else from the best made again."""
         if candidate is None and not self.choices and self.best:
-            candidate = self.search.candidate(self.best.trial.decisions)
+            made = self.search.candidate(self.best.trial.decisions)
+            candidate = made if is_of(made, self.best.trial) else None
         if candidate is not None and candidate.kernel is not None:
             self.choices = choices_of(candidate.schedule, candidate.domains)
 
@@ -156,7 +157,7 @@ class Tried:
 
         In its place comes that of the trial `other`, by default the first correct one; all is
         measured as the search was, the best once more, so that ratios are of one run. Raises
-        NotTried without a best, and for a trial of other choices.
+        NotTried without a best, for a trial of other choices, and as `candidate` does.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=4)
         >>> {part.outcome.how for part in best.tried.ablation().parts} <= {"modelled"}
@@ -173,7 +174,7 @@ class Tried:
                 f"Can't put decisions back to those of trial {other}: it has none of these choices",
                 hint="give a trial with as many decisions as the best, or none",
             )
-        self.learn()
+        self.learn(self.candidate(best.trial.number))
         again, parts = without_each(
             best.trial.decisions,
             start.decisions,

@@ -17,6 +17,7 @@ from workbench.widgets.small import Small, script, style
 Asked = Callable[[str, Mapping[str, Any]], None]
 """Does what a page asks, one of `ASKS`; may raise Fail."""
 
+WHY = "how candidates ended, and why"
 ASKS = ("stop", "open", "ablation")
 
 
@@ -96,13 +97,11 @@ class SearchView(Small):
 
     def keep(self, picture: draw.Picture, reasons: str) -> None:
         """Have the picture stand where no script runs."""
-        drawn = draw.picture_html({**draw.plain(picture), "strips": [_in_text(picture)]})
-        why = f"<details><summary>how candidates ended</summary>{reasons}</details>"
-        self._picture = f"{drawn}{why}"
+        said = "<br>".join(map(prose, picture.full.splitlines()))
+        drawn = draw.svg_in_text(picture.strips[0], picture.full)
+        folded = (("the best as a table", draw.table_html(picture.table)), (WHY, reasons))
+        tables = (f"<details><summary>{title}</summary>{rows}</details>" for title, rows in folded)
+        self._picture = f"<div>{drawn}</div><p>{said}</p>{''.join(tables)}"
 
     def __repr__(self) -> str:
         return f"{self.heading}: {self.told.get('caption', '')}"
-
-
-def _in_text(picture: draw.Picture) -> str:
-    return draw.svg_in_text(picture.strips[0], picture.full)
