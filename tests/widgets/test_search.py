@@ -80,6 +80,19 @@ def test_rows_come_in_few_messages_and_once_each(
     json.dumps(sent)
 
 
+def test_what_ended_late_comes_late(shown: list[Any]):
+    """Where several are measured side by side: the rows have the order in which they ended."""
+    whole = lines_of(6)
+    lines = tuning.Lines(whole.header)
+    watching = Watching(tuning.show(lines), 6)
+    for numbers in ((1, 2), (0, 4), (5, 3)):
+        for number in numbers:
+            lines.add(whole.trials[number])
+            lines.add(tuning.Ended(whole.trials[number], whole.outcomes[number]))
+        watching._tell()
+    assert [row[0] for row in watching.view.rows] == [1, 2, 0, 4, 5, 3]
+
+
 def test_stop_keeps_all_and_gives_the_best_so_far(watched: Callable[[], Watching]):
     class Stops(Planted):
         def submit(self, candidate: tuning.Candidate) -> tuning.Outcome:

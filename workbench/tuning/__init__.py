@@ -9,7 +9,7 @@ from workbench.tuning.run import Progress, Stopped, TuneError, name_of, tune
 from workbench.tuning.search import Search
 from workbench.tuning.show import show
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
-from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of
+from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Without",
     "best_of",
     "candidate",
+    "drift",
     "name_of",
     "read",
     "ready",

@@ -81,14 +81,16 @@ class Watching:
     def _tell(self) -> None:
         """Send what is new, all in one message."""
         self.sent = monotonic()
-        ended = self.tried.lines.ended
-        of = max(self.of, len(self.tried.lines.trials), 1)
+        lines = self.tried.lines
+        ended = lines.ended
+        of = max(self.of, len(lines.trials), 1)
         vendor, choices = self.tried.vendor, self.tried.choices
         grounds = {
             name: draw.search_ground(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
         }
-        rows = draw.point_rows(ended[self.known :], choices)
-        self.known = len(ended)
+        new = list(lines.outcomes)[self.known :]  # in the order in which they ended
+        rows = draw.point_rows([Ended(lines.trials[k], lines.outcomes[k]) for k in new], choices)
+        self.known += len(new)
         self.view.tell(rows, self._told(ended, of), grounds, [choice.name for choice in choices])
         self.took = monotonic() - self.sent
 

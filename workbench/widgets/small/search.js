@@ -44,6 +44,8 @@ function rowOf([number, status, seconds, predicted, parents, said, reason]) {
   return { number, status, seconds, predicted, parents, decisions, reason };
 }
 
+const byNumber = (a, b) => a.number - b.number;
+
 /** Seconds in the unit that one reads them in, as workbench/draw/search.py has them. */
 function timeText(seconds) {
   const [name, unit] = UNITS.find(([, unit]) => seconds >= unit) ?? UNITS.at(-1);
@@ -253,7 +255,8 @@ class Search {
 
   /** All of it, from the traits. */
   load() {
-    this.rows = this.model.get("rows").map(rowOf);
+    this.heard = this.model.get("rows").length;
+    this.rows = this.model.get("rows").map(rowOf).sort(byNumber);
     this.grounds = this.model.get("grounds");
     this.choices = this.model.get("choices");
     this.told = this.model.get("told");
@@ -264,12 +267,15 @@ class Search {
   hear(news) {
     if (news.answered) this.answered();
     if (!news.rows) return;
-    if (news.from > this.rows.length) return this.model.send({ do: "rows" });
-    const rows = news.rows.slice(this.rows.length - news.from).map(rowOf);
+    if (news.from > this.heard) return this.model.send({ do: "rows" });
+    const rows = news.rows.slice(this.heard - news.from).map(rowOf).sort(byNumber);
+    this.heard += rows.length;
+    const late = rows[0]?.number < this.rows.at(-1)?.number; // measured side by side
     this.rows.push(...rows);
+    if (late) this.rows.sort(byNumber);
     this.told = news.told;
     this.choices = news.choices ?? this.choices;
-    const anew = news.grounds !== undefined;
+    const anew = late || news.grounds !== undefined;
     this.grounds = news.grounds ?? this.grounds;
     if (anew) this.drawAll();
     else {
