@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from workbench.draw.picture import Picture
 from workbench.draw.scene import Scene, Shape, Spot, Words, path, width_of
-from workbench.draw.search import LEFT, Frame, curve_frame, time_text
+from workbench.draw.search import LEFT, Ground, curve_ground, time_text
 from workbench.insight import Table
 
 ENDS = (2e-5, 5e-3)  # s of the axis: the same before and after, so that it gives nothing away
@@ -26,7 +26,7 @@ def curves_picture(
     Each of these has the seconds of its trials in their order, infinity where one failed; two of
     them at most. `how` says what the times are.
     """
-    ground = curve_frame(ENDS, of, f"best so far, {how}")
+    ground = curve_ground(ENDS, of, f"best so far, {how}")
     best = {name: list(accumulate(seconds, min)) for name, seconds in tried.items()}
     lines = {"expected": [_spot(ground, *one) for one in expected]}
     lines |= {name: _stairs(ground, curve) for name, curve in best.items()}
@@ -43,11 +43,11 @@ def curves_picture(
     return Picture((scene,), _caption(dict(expected), best), table, how)
 
 
-def _spot(ground: Frame, number: int, seconds: float) -> Spot:
+def _spot(ground: Ground, number: int, seconds: float) -> Spot:
     return ground.x.at(number), ground.y.at(min(max(seconds, ENDS[0]), ENDS[1]))
 
 
-def _stairs(ground: Frame, best: Sequence[float]) -> list[Spot]:
+def _stairs(ground: Ground, best: Sequence[float]) -> list[Spot]:
     """Down at each trial that was faster than all before."""
     stairs: list[Spot] = []
     for number, seconds in enumerate(best):

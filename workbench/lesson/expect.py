@@ -72,7 +72,7 @@ class Expected:
             if missing.name not in ("anywidget", "traitlets"):
                 raise
             return None
-        ground = draw.curve_frame(ENDS, TRIALS, "best so far, as you expect it")
+        ground = draw.curve_ground(ENDS, TRIALS, "best so far, as you expect it")
         return small.CurveView(
             "Draw what you expect: the best time after so many trials.",
             self._keep,
@@ -133,6 +133,12 @@ def beside(expected: Expected, by_hand: Trials, machine: str | Path | tuning.Lin
     """What was `expected`, what came of trials `by_hand`, and what a record of a search has.
 
     Raises RecordError for what is no record, OSError where it cannot be read.
+
+    >>> best = wb.tune(add, target="nvidia/h200", trials=2, record="add.jsonl")
+    >>> name = "12_auto_scheduling"
+    >>> by_hand = lesson.trials(name, add, lambda sch: None)
+    >>> str(lesson.beside(lesson.expect(name), by_hand, "add.jsonl")).partition("machine")[0]
+    'In the end: by '
     """
     lines = machine if isinstance(machine, tuning.Lines) else tuning.read(machine)
     both = {"by hand": by_hand.ended, "by machine": lines.ended}
@@ -148,6 +154,10 @@ def which_mattered(best: tuning.Tuned, other: int, names: Sequence[str] = ()) ->
 
     All is measured as the search was. `names` are those of the choices, in their order. Raises
     NotTried for a trial that there is not.
+
+    >>> best = wb.tune(add, target="nvidia/h200", trials=2)
+    >>> isinstance(lesson.which_mattered(best, 0), lesson.Drawn)
+    True
     """
     told = best.tried.ablation(other)
     if names:

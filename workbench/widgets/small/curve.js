@@ -86,7 +86,8 @@ function render({ model, el }) {
   /** The best never gets worse: those behind come down with it, those before go up. */
   function move(k, seconds) {
     const value = Number(Math.min(Math.max(seconds, least), most).toPrecision(3));
-    values = values.map((v, j) => (j < k ? Math.max(v, value) : j > k ? Math.min(v, value) : value));
+    values = values.map((v, j) => (j < k ? Math.max(v, value) : Math.min(v, value)));
+    values[k] = value;
     draw();
   }
 
