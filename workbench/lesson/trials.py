@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from functools import cache
 from html import escape
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -35,10 +36,14 @@ def recorded(name: str) -> Measurer | None:
     >>> lesson.recorded("05_let_the_machine_search").device
     'NVIDIA H100 80GB HBM3, recorded'
     """
-    if device().is_gpu:
-        return None
+    return None if device().is_gpu else tuning.Replayed(lines_of(name))
+
+
+@cache
+def lines_of(name: str) -> tuning.Lines:
+    """The record of a lesson's space, all of it."""
     with as_file(files("workbench.lesson") / "records" / f"{name}.jsonl") as path:
-        return tuning.Replayed(tuning.read(path))
+        return tuning.read(path)
 
 
 class Trials:
