@@ -1,7 +1,7 @@
 """Let the machine search: spaces of schedules, search, measuring, and records of all of it."""
 
 from workbench.tuning.ablation import Ablation, Without
-from workbench.tuning.decided import Choice
+from workbench.tuning.decided import Choice, choices
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Lines, Record, RecordError, read
@@ -41,6 +41,7 @@ __all__ = [
     "Without",
     "best_of",
     "candidate",
+    "choices",
     "drift",
     "name_of",
     "read",
