@@ -94,7 +94,7 @@ def go_through(page: Page, tried: tuning.Tried) -> None:
 def test_a_long_record_is_pointed_at_and_played_again(plain: Plain):
     page, lines = plain.page, lines_of(300)
     tried = tuning.show(lines)
-    tried.choices = tuple(tuning.Choice(name) for name in "ijk34567")
+    tried._choices = tuple(tuning.Choice(name) for name in "ijk34567")
     view = Watching(tried, 0)
     view.running = False
     first = lines.outcomes.pop(7)  # which is measured beside others, and ends late

@@ -48,7 +48,6 @@ def test_a_record_is_shown_without_what_measured_it(best: tuning.Tuned, record: 
     tried = tuning.show(record, space=space)
     assert tried.best == best.tried.best and repr(tried) == "<Tried: 24 trials of main>"
     assert draw.search_picture(tried.lines) == draw.search_picture(best.tried.lines)
-    tried.learn()
     assert [choice.name for choice in tried.choices] == ["i", "choice 1"]
     first = tried.lines.ended[0]
     assert draw.best_table([first], tried.choices).columns[-2:] == ("i", "choice 1")
@@ -98,12 +97,12 @@ def test_an_ablation_measures_the_best_without_each_of_its_decisions(best: tunin
 
 
 def test_decisions_are_told_as_one_reads_them():
-    sch = wb.Schedule(VECTOR, seed=0)
-    space(sch)
     made = tuning.candidate(VECTOR, space, target.get("cuda"), ((8, 1, 128, 1), 1), Random(0))
-    tile, wide = choices_of(made.schedule, made.domains)
+    tile, wide = choices_of(space, made)
     assert (tile.name, tile.said((8, 1, 128, 1))) == ("i", "8 × 1 × 128 × 1")
     assert (wide.name, wide.said(1), Choice("x").said(1)) == ("choice 1", "1", "number 1")
+    called = tuning.choices("tiles")(lambda sch: space(sch))
+    assert [choice.name for choice in choices_of(called, made)] == ["tiles", "choice 1"]
     assert [choice.name for choice in named((tile,), (1, 2))] == ["choice 0", "choice 1"]
 
 

@@ -149,7 +149,7 @@ def test_what_no_page_sends_is_told(shown: list[Any], message: dict[str, Any], s
 
 def test_what_stays_of_a_thousand_trials_is_small(shown: list[dict[str, Any]]):
     tried = tuning.show(lines_of(1000))
-    tried.choices = (tuning.Choice("i"), tuning.Choice("wide"))
+    tried._choices = (tuning.Choice("i"), tuning.Choice("wide"))
     search.show_search(tried)
     still, view, lab = (one["data"] for one in shown[:3])
     assert still["text/html"] and view["text/html"] == lab["text/html"] == ""

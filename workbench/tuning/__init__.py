@@ -2,7 +2,7 @@
 
 from workbench.tuning.ablation import Ablation, Without
 from workbench.tuning.clustered import Clustered
-from workbench.tuning.decided import Choice
+from workbench.tuning.decided import Choice, choices
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Lines, Record, RecordError, read
@@ -43,6 +43,7 @@ __all__ = [
     "Without",
     "best_of",
     "candidate",
+    "choices",
     "drift",
     "name_of",
     "read",

@@ -26,7 +26,6 @@ def watch(tried: Tried, of: int) -> Watch:
 
 def show_search(tried: Tried) -> None:
     """Show what a search tried in the cell that runs."""
-    tried.learn()
     with Watching(tried, 0):
         pass
 
@@ -57,8 +56,7 @@ class Watching:
 
     def __call__(self, progress: Progress) -> None:
         """Tell the view of a trial, with those that ended since the last time it was told."""
-        if not self.tried.choices:
-            self.tried.learn(progress.candidate)
+        self.tried.learn(progress.candidate)
         if monotonic() - self.sent >= max(APART, self.took / SHARE):
             self._tell()
         if self.stopping:
@@ -72,7 +70,6 @@ class Watching:
     ) -> bool:
         """The search is through, or was interrupted, which is how a notebook stops a cell."""
         self.running = False
-        self.tried.learn()
         self._tell()
         self.view.whole()
         self._publish(update=True)
@@ -89,8 +86,9 @@ class Watching:
             name: draw.search_ground(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
         }
         new = list(lines.outcomes)[self.known :]  # in the order in which they ended
-        rows = draw.point_rows([Ended(lines.trials[k], lines.outcomes[k]) for k in new], choices)
         self.known += len(new)
+        told = [Ended(lines.trials[k], lines.outcomes[k]) for k in new if k in lines.trials]
+        rows = draw.point_rows(told, choices)
         self.view.tell(rows, self._told(ended, of), grounds, [choice.name for choice in choices])
         self.took = monotonic() - self.sent
 
