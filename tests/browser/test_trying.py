@@ -11,7 +11,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.browser.axe import accessible
 from tests.browser.plain import Plain
-from tests.browser.test_lab import shoot
+from tests.browser.test_lab import QUIET, shoot
 from tests.browser.test_menu import mark
 
 STEP = 14  # px of a drag from one value to the next, as grip.js has it
@@ -48,6 +48,8 @@ def test_a_number_of_a_finished_kernel_is_dragged(plain: Plain, sch: wb.Schedule
     page, head = plain.page, lab.locator(".wb-would-head")
     text, picture = lab.locator(".wb-program .wb-listing"), lab.locator(".wb-machine svg").first
     expect(picture).to_be_visible()
+    expect(lab.locator(".wb-costs")).to_contain_text("modelled")
+    lab.evaluate(QUIET)  # costs move what stands above them
     drawn = picture.inner_html()
     known = json.dumps([lab_.session.state, len(sch.history)], default=str)
     # while it is held, program and picture are those that would be
