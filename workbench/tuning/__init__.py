@@ -3,6 +3,7 @@
 from workbench.tuning.ablation import Ablation, Without
 from workbench.tuning.clustered import Clustered
 from workbench.tuning.decided import Choice
+from workbench.tuning.learnt import Learnt
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Lines, Record, RecordError, read
@@ -21,6 +22,7 @@ __all__ = [
     "Clustered",
     "Ended",
     "Header",
+    "Learnt",
     "Lines",
     "Local",
     "Measurer",
