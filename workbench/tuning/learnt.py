@@ -96,9 +96,9 @@ class Learnt:
     def why(self, one: Features) -> dict[str, float]:
         """How many times longer each feature makes it, the farthest from 1 first.
 
-        Their product, times the same number for all candidates, is `factor` (Shapley values of the trees: S. Lundberg
-        and S.-I. Lee, A Unified Approach to Interpreting Model Predictions, 2017). {} where nothing
-        was learnt.
+        Their product, times the same number for all candidates, is `factor`: Shapley values of the
+        trees (S. Lundberg and S.-I. Lee, A Unified Approach to Interpreting Model Predictions,
+        2017). {} where nothing was learnt.
         """
         if self._trees is None or not self._fits(one):
             return {}
