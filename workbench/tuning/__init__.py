@@ -11,6 +11,7 @@ from workbench.tuning.run import Progress, Stopped, TuneError, name_of, tune
 from workbench.tuning.search import Search
 from workbench.tuning.show import show
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
+from workbench.tuning.t4 import t4
 from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
 
@@ -51,5 +52,6 @@ __all__ = [
     "ready",
     "require",
     "show",
+    "t4",
     "tune",
 ]
