@@ -14,6 +14,7 @@ from workbench.tuning.space import Candidate, Refused, Space, candidate, require
 from workbench.tuning.t4 import t4
 from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
+from workbench.tuning.tvm_database import tvm_database
 
 __all__ = [
     "Ablation",
@@ -54,4 +55,5 @@ __all__ = [
     "show",
     "t4",
     "tune",
+    "tvm_database",
 ]
