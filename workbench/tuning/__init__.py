@@ -1,6 +1,7 @@
 """Let the machine search: spaces of schedules, search, measuring, and records of all of it."""
 
 from workbench.tuning.ablation import Ablation, Without
+from workbench.tuning.clustered import Clustered
 from workbench.tuning.decided import Choice, choices
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
@@ -17,6 +18,7 @@ __all__ = [
     "ByModel",
     "Candidate",
     "Choice",
+    "Clustered",
     "Ended",
     "Header",
     "Lines",

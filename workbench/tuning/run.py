@@ -270,7 +270,8 @@ def _model(measurer: Measurer, target: Target) -> Target:
     """The GPU whose modelled times rank candidates: the one that is measured, if that is told."""
     if isinstance(measurer, ByModel):
         return measurer.target
-    return measurer.report.target if isinstance(measurer, Local) else target
+    report: DeviceReport | None = getattr(measurer, "report", None)
+    return report.target if report else target
 
 
 def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: int) -> Header:
