@@ -26,8 +26,8 @@ def best(record: Path) -> tuning.Tuned:
         VECTOR,
         space=space,
         target="cuda",
-        trials=24,
-        per_batch=8,
+        trials=12,
+        strategy="random",
         seed=3,
         record=record,
         measurer=Planted(),
@@ -37,7 +37,7 @@ def best(record: Path) -> tuning.Tuned:
 
 def test_the_winner_is_a_schedule_with_all_that_was_tried(best: tuning.Tuned):
     tried = best.tried
-    assert isinstance(best, wb.Schedule) and len(tried.lines.ended) == 24
+    assert isinstance(best, wb.Schedule) and len(tried.lines.ended) == 12
     assert tried.best is not None and tried.best == tuning.best_of(tried.lines.ended)
     assert tried.candidate(tried.best.trial.number).schedule.trace == best.trace
     assert best.fork().trace == best.trace and best.fork().tried is tried
@@ -46,7 +46,7 @@ def test_the_winner_is_a_schedule_with_all_that_was_tried(best: tuning.Tuned):
 
 def test_a_record_is_shown_without_what_measured_it(best: tuning.Tuned, record: Path):
     tried = tuning.show(record, space=space)
-    assert tried.best == best.tried.best and repr(tried) == "<Tried: 24 trials of main>"
+    assert tried.best == best.tried.best and repr(tried) == "<Tried: 12 trials of main>"
     assert draw.search_picture(tried.lines) == draw.search_picture(best.tried.lines)
     assert [choice.name for choice in tried.choices] == ["i", "choice 1"]
     first = tried.lines.ended[0]
