@@ -82,7 +82,7 @@ export function gripNumbers(lab, trying, body) {
       range.setStart(text, from - passed);
       range.setEnd(text, to - passed);
       const title = `drag it: ${grip.values.join(", ")}`;
-      range.surroundContents(h("span.wb-num", { "data-grip": key, title }));
+      range.surroundContents(h("span.wb-grip-number", { "data-grip": key, title }));
       return;
     }
   }

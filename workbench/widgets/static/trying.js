@@ -3,6 +3,7 @@
 
 import { h, prose } from "./dom.js";
 
+const TRY_WEIGH = 120; // ms in which another number may come: costs are looked at when the hand rests
 const TRY_LATE = 2000; // ms after which an answer is waited for no longer
 let tryViews = 0;
 
@@ -31,11 +32,19 @@ export function tryOut(lab, redraw) {
   }
 
   function heard(said) {
-    if (said.view !== view || said.seq !== seq || !flying) return;
-    lab.tried = { ...said.tried, step: flying, seq };
-    flying = null;
+    if (said.view !== view || said.seq !== seq) return;
+    if (flying) {
+      lab.tried = { ...said.tried, step: flying, seq };
+      flying = null;
+      weigh(seq);
+    } else if (lab.tried) Object.assign(lab.tried, said.tried); // what it costs
     redraw();
     send();
+  }
+
+  function weigh(mine) {
+    const ask_ = () => lab.tried && mine === seq && lab.ask({ do: "weigh", seq: mine, view });
+    if (!lab.tried.refusal) setTimeout(ask_, TRY_WEIGH);
   }
 
   function drop() {
