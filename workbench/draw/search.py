@@ -129,6 +129,14 @@ def search_ground(
     return Ground(view, Scene(WIDE, high, tuple(shapes)), x, y, lanes)
 
 
+def curve_ground(ends: tuple[float, float], of: int, title: str) -> Ground:
+    """The ground for what `of` trials came to, in times from end to end, round numbers."""
+    x = Scale(LEFT + (RIGHT - LEFT) * 0.5 / of, (RIGHT - LEFT) / of, log=False)
+    y = _scale(ends, BOTTOM, TOP)
+    shapes = (*_times(y, ends, title), *_numbers(x, of))
+    return Ground("trials", Scene(WIDE, BOTTOM + 24, shapes), x, y, {})
+
+
 def search_picture(
     lines: Lines,
     view: str = "trials",
