@@ -24,7 +24,7 @@ const PATHS = { // what is drawn, the lowest first, each in a role of workbench/
 };
 const NEAR = 16; // px of the drawing: how far off a point may be pointed at
 const WIDE = 740; // px of the drawing
-const PATIENCE = 1000; // ms until a kernel that does not hear of a stop is interrupted, as JupyterLab's
+const PATIENCE = 1000; // ms until a kernel that hears no messages while it runs is interrupted
 
 function make(kind, attrs = {}, ...kids) {
   const [name, ...classes] = kind.split(".");
