@@ -79,14 +79,14 @@ class Planted(Local):
         elif choice in FAULTS:
             kernel = replace(kernel, source=HEAD + FAULTS[choice][0])
         if choice == KILLED:
+            self._start()
             Thread(target=self._kill).start()
         return super().submit(replace(candidate, kernel=kernel))
 
     def _kill(self) -> None:
-        while self._worker.pid is None:
-            time.sleep(0.01)
         time.sleep(LATER)
-        os.kill(self._worker.pid, signal.SIGKILL)
+        if self._worker.pid is not None:
+            os.kill(self._worker.pid, signal.SIGKILL)
 
 
 def one_search(seed: int) -> Results:

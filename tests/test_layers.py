@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tuning": _RUN | {"runtime"},
     "draw": _RUN | {"runtime", "tuning"},
     "widgets": _RUN | {"te", "runtime", "tuning", "draw"},
-    "lesson": _RUN | {"te", "runtime", "draw", "widgets"},
+    "lesson": _RUN | {"te", "runtime", "tuning", "draw", "widgets"},
     "tvm": _RUN | {"te", "runtime", "tuning"},
 }
 # Loaded where they are used and nowhere else; NumPy only by the rooms that run something.

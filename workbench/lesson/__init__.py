@@ -18,7 +18,7 @@ from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
-from workbench.lesson.spaces import five_numbers, layer, layer_tiles, tile_layer
+from workbench.lesson.spaces import layer, tile_layer
 from workbench.lesson.why import Losses, why
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "check_result",
     "compare",
     "exercise",
-    "five_numbers",
     "four_kernels",
     "fragments",
     "gpu",
@@ -50,7 +49,6 @@ __all__ = [
     "in_shared",
     "in_tiles",
     "layer",
-    "layer_tiles",
     "loads_of",
     "mending",
     "naive",

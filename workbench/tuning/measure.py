@@ -26,6 +26,7 @@ from workbench.tuning.space import Candidate
 from workbench.tuning.trial import Ended, How, Outcome, Status, checked_times
 
 START_SECONDS = 60.0  # of a worker: a first import of CuPy from a slow disk
+STARTS = 2
 SECONDS = 10.0  # of a trial's run or timing: an endless loop costs as much, once
 SAMPLES = 50
 SAMPLED_SECONDS = 0.1  # at most, of a trial
@@ -112,13 +113,20 @@ class Local:
         return timed_outcome(timed.samples)
 
     def _start(self) -> None:
-        """Have a worker that answers: what its start takes is none of the candidate's time."""
-        if self._worker.pid is not None:
-            return
-        try:
-            reply = self._worker.ask(Hello(), START_SECONDS)
-        except (WorkerDied, WorkerTimeout) as error:
-            raise self._machine("the worker did not start", str(error)) from None
+        """Have a worker that answers: what its start takes is none of the candidate's time.
+
+        One that is ended meanwhile, by whom ever, is no candidate's fault either: once more.
+        """
+        for _ in range(STARTS):
+            if self._worker.pid is not None:
+                return
+            try:
+                reply = self._worker.ask(Hello(), START_SECONDS)
+                break
+            except (WorkerDied, WorkerTimeout) as error:
+                why = str(error)
+        else:
+            raise self._machine("the worker did not start", why)
         if isinstance(reply, Failed) and self._unit == "GPU":  # a CPU's says that it has no GPU
             raise self._machine(reply.what, reply.message)
 

@@ -42,7 +42,7 @@ from workbench.widgets.page.texts import lines_of, text_pane
 from workbench.widgets.page.view import View
 from workbench.widgets.page.why_slow import shown_why
 
-PICTURES: Mapping[str, Topic] = {"who": "who", "fragments": "who", "roofline": "time"}
+PICTURES: Mapping[str, Topic] = {"who": "who", "roofline": "time"}
 """What pictures tell that are not counts, by their kind."""
 KEPT = ("ok", "brief", "text", "refusal")  # of a run, while the question is open
 
