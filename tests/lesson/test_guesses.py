@@ -93,7 +93,7 @@ def test_the_time_is_hidden_until_the_guess_and_as_the_lesson_says(name: str):
         lab.view = {**lab.view, "machine": machine}
         send(lab, do="model")
     assert f"{truth:.3g}" not in told(lab.session.state)
-    send(lab, do="guess", name=lab.setup["question"]["name"], number=f"{start:.3g}")
+    send(lab, do="guess", name=lab.setup["question"]["name"], number=f"{start:.4g}")
     head, rest = lab.session.page["guess"]["told"]
     assert head.startswith("✕") and f"{truth:.3g} µs" in rest  # nothing changed is no good guess
     assert lab.session.comparison is not None and lab.session.comparison["bar"]["us"]
