@@ -9,7 +9,7 @@ import pytest
 from tests.tuning.synthetic import HEADER, lines_of
 from workbench import draw, tuning
 from workbench.draw.scene import Path
-from workbench.draw.search import Scale, _ends, _ticks, decided, search_frame, time_text
+from workbench.draw.search import Scale, _ends, _ticks, decided, search_ground, time_text
 from workbench.tuning import Ended, Lines, Outcome, Trial
 
 LINES = lines_of(200)
@@ -20,23 +20,23 @@ def paths(picture: draw.Picture, role: str) -> list[Path]:
 
 
 def test_each_trial_is_a_point_at_its_time():
-    frame = search_frame(LINES.ended, 200)
+    ground = search_ground(LINES.ended, 200)
     marks = paths(draw.search_picture(LINES), "used")
     assert len(marks) == 1, "one path of all that are correct"
     correct = [one for one in LINES.ended if one.outcome.status == "correct"]
     for one, line in zip(correct, marks[0].lines, strict=True):
-        x, y = frame.spot(one)
+        x, y = ground.spot(one)
         assert line[1][0] == pytest.approx(x, abs=0.06) and line[0][1] == pytest.approx(y, abs=0.06)
-    y = [frame.spot(one)[1] for one in sorted(correct, key=lambda one: one.seconds)]
+    y = [ground.spot(one)[1] for one in sorted(correct, key=lambda one: one.seconds)]
     assert y == sorted(y, reverse=True), "the faster, the lower"
 
 
 def test_failed_ones_stand_on_rails_by_how_they_failed():
-    frame = search_frame(LINES.ended, 200)
-    assert list(frame.lanes) == ["compile", "runtime", "correctness", "timeout", "constraints"]
+    ground = search_ground(LINES.ended, 200)
+    assert list(ground.lanes) == ["compile", "runtime", "correctness", "timeout", "constraints"]
     for one in LINES.ended:
         if one.outcome.status != "correct":
-            assert frame.spot(one)[1] == frame.lanes[one.outcome.status] > 288
+            assert ground.spot(one)[1] == ground.lanes[one.outcome.status] > 288
     failed = sum(one.outcome.status != "correct" for one in LINES.ended)
     (crosses,) = paths(draw.search_picture(LINES), "failed")
     assert len(crosses.lines) == 2 * failed
@@ -44,33 +44,33 @@ def test_failed_ones_stand_on_rails_by_how_they_failed():
 
 def test_the_stairs_go_through_each_best_so_far():
     (stairs,) = paths(draw.search_picture(LINES), "write")
-    frame = search_frame(LINES.ended, 200)
+    ground = search_ground(LINES.ended, 200)
     least, corners = float("inf"), []
     for one in LINES.ended:
         if one.seconds < least:
             least = one.seconds
-            corners.append(frame.spot(one))
+            corners.append(ground.spot(one))
     assert set(corners) <= set(stairs.lines[0])
     assert stairs.lines[0][-1][1] == corners[-1][1]
 
 
 def test_what_was_predicted_stands_beside_what_came():
-    frame = search_frame(LINES.ended, 200, "predicted")
+    ground = search_ground(LINES.ended, 200, "predicted")
     for one in LINES.ended:
-        spot = frame.spot(one)
+        spot = ground.spot(one)
         if one.outcome.status != "correct":
             assert spot is None
         else:
-            assert isclose(spot[0], frame.x.at(one.seconds * 1.1))
-            diagonal = frame.y.at(one.trial.predicted)
+            assert isclose(spot[0], ground.x.at(one.seconds * 1.1))
+            diagonal = ground.y.at(one.trial.predicted)
             assert spot[1] > diagonal, "it took less than was predicted"
 
 
 def test_the_ground_stays_while_further_trials_stand_within_it():
-    some = search_frame(LINES.ended[:150], 200)
-    assert some.plain() == search_frame(LINES.ended[:151], 200).plain()
+    some = search_ground(LINES.ended[:150], 200)
+    assert some.plain() == search_ground(LINES.ended[:151], 200).plain()
     vendor = draw.Vendor("cuBLAS", 1e-6, "recorded")
-    lower = search_frame(LINES.ended[:150], 200, "trials", vendor)
+    lower = search_ground(LINES.ended[:150], 200, "trials", vendor)
     assert lower.plain()["y"] != some.plain()["y"]
     assert "cuBLAS 1.00 µs, recorded" in lower.scene.words
 
@@ -105,7 +105,7 @@ def test_a_search_in_which_all_failed_is_drawn():
     lines.add(Trial(0, 0, 1, (), (1,), "p"))
     lines.add(Ended(lines.trials[0], Outcome("timeout", "measured", (), "no answer")))
     picture = draw.search_picture(lines)
-    assert picture.caption == "1 trial, none of them correct." and not picture.table.rows
+    assert picture.caption == "1 trial: none of them is correct." and not picture.table.rows
     assert "timeout" in picture.strips[0].words
     assert draw.search_picture(lines, "predicted").strips[0].words
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,20 +62,35 @@ def tuned(**options: Any) -> tuning.Tuned:
 def test_rows_come_in_few_messages_and_once_each(
     watched: Callable[[], Watching], sent: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ):
-    """At most one in a quarter of a second, as the clock says here: a tenth of one a look."""
+    """At most one in a quarter of a second, by a clock that goes on by a tenth at each look."""
     times = iter(range(10**6))
     monkeypatch.setattr(search, "monotonic", lambda: next(times) / 10)
+    monkeypatch.setattr(search, "SHARE", 1.0)  # by this clock a message takes a tenth, too
     best = tuned()
     view = watched().view
     rows = [row for news in sent for row in news["rows"]]
     assert [row[0] for row in rows] == list(range(6)) and view.rows == rows
     assert all(news["from"] == sum(len(n["rows"]) for n in sent[:k]) for k, news in enumerate(sent))
-    assert len(sent) == 4, "at first, at each third look at the clock, at last"
-    assert sent[0]["told"]["left"] == "making the first ones"
-    assert "s left" in sent[1]["told"]["left"].replace("\N{NO-BREAK SPACE}", " ")
+    assert len(sent) == 5, "at first, after the first trial and each two more, at last"
+    said = [news["told"]["caption"].replace("\N{NO-BREAK SPACE}", " ") for news in sent]
+    assert said[0] == "0 of 6 trials, making the next ones; none has ended yet."
+    assert re.match(r"1 of 6 trials, about \d s left; the best takes \d.\d+ µs", said[1]), said[1]
     assert not sent[-1]["told"]["running"] and view.told["best"] == best.tried.best.trial.number
     assert view.choices == ["i", "choice 1"]
     json.dumps(sent)
+
+
+def test_what_ended_late_comes_late(shown: list[Any]):
+    """Where several are measured side by side: the rows have the order in which they ended."""
+    whole = lines_of(6)
+    lines = tuning.Lines(whole.header)
+    watching = Watching(tuning.show(lines), 6)
+    for numbers in ((1, 2), (0, 4), (5, 3)):
+        for number in numbers:
+            lines.add(whole.trials[number])
+            lines.add(tuning.Ended(whole.trials[number], whole.outcomes[number]))
+        watching._tell()
+    assert [row[0] for row in watching.view.rows] == [1, 2, 0, 4, 5, 3]
 
 
 def test_stop_keeps_all_and_gives_the_best_so_far(watched: Callable[[], Watching]):
@@ -138,8 +155,21 @@ def test_what_stays_of_a_thousand_trials_is_small(shown: list[dict[str, Any]]):
     assert still["text/html"] and view["text/html"] == lab["text/html"] == ""
     kept = shown[-1]["data"]  # in the place of the first
     assert "1,000 trials: the best takes" in kept["text/plain"]
-    assert "wb-search-still" in kept["text/html"] and "<script" not in kept["text/html"]
+    assert 'class="wb-search-still"' in kept["text/html"] and "<script" not in kept["text/html"]
     assert 50_000 < len(json.dumps([kept, view, lab])) < LARGEST
+
+
+def test_what_a_record_says_is_text(shown: list[dict[str, Any]]):
+    """Whatever stands in it: names and reasons are written, and never read as markup."""
+    lines = tuning.Lines(replace(lines_of(1).header, device="<b>H200"))
+    lines.add(tuning.Trial(0, 0, 1, (), (1,), "p"))
+    lines.add(tuning.Ended(lines.trials[0], tuning.Outcome("compile", "measured", (), "<img>")))
+    lines.add(tuning.Refusal(0, (2,), "<script>"))
+    tried = tuning.show(lines)
+    search.show_search(tried)
+    still = shown[-1]["data"]["text/html"]
+    assert "&lt;img&gt;" in still and "&lt;script&gt;" in still and "&lt;b&gt;H200" in still
+    assert not any(tag in still for tag in ("<img", "<script", "<b>"))
 
 
 def test_where_there_is_no_notebook_nothing_is_shown(shown: list[dict[str, Any]]):

@@ -56,6 +56,10 @@ def ablation_table(told: Ablation) -> Table:
 def _caption(told: Ablation) -> str:
     if not told.parts:
         return f"Trial {told.best} has no decision that trial {told.other} has not."
+    if all(part.ratio is None for part in told.parts):
+        return (
+            f"No decision of trial {told.other} goes together with the others of trial {told.best}."
+        )
     worst = max(told.parts, key=lambda part: part.ratio or 0)
     if worst.ratio is None or worst.ratio <= 1:
         return f"No decision alone makes trial {told.best} faster than that of trial {told.other}."

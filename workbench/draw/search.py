@@ -1,7 +1,7 @@
 """The pictures of a search: its trials by their times, and what was predicted beside it.
 
 A view in a notebook draws the points itself, since they come one after the other: it has the rows
-of `point_rows`, and the ground of a `Frame` with the scales that say where each of them stands.
+of `point_rows`, and the ground of a `Ground` with the scales that say where each of them stands.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Ground:
     """What points are drawn on: the axes with all that stands on them, and the scales.
 
     `x` goes by the number of a trial in the view "trials", by its predicted seconds in the view
@@ -86,7 +86,7 @@ class Frame:
         return self.x.at(ended.trial.number), y
 
     def plain(self) -> dict[str, Any]:
-        """The frame as a browser reads it."""
+        """the ground as a browser reads it."""
         return {
             "svg": svg(self.scene),
             "x": [self.x.base, self.x.factor],
@@ -96,9 +96,9 @@ class Frame:
         }
 
 
-def search_frame(
+def search_ground(
     ended: Sequence[Ended], of: int, view: str = "trials", vendor: Vendor | None = None
-) -> Frame:
+) -> Ground:
     """The ground for trials that `ended`, of `of` that there will be.
 
     It stays the same while further trials stand within it, so that what was drawn stays.
@@ -125,7 +125,7 @@ def search_frame(
         shapes += [*_numbers(x, of), *_rails(lanes, ended)]
         shapes += _vendor(vendor, y) if vendor else []
     high = BOTTOM + (38 if view == "predicted" else 24 + LANE * len(lanes))
-    return Frame(view, Scene(WIDE, high, tuple(shapes)), x, y, lanes)
+    return Ground(view, Scene(WIDE, high, tuple(shapes)), x, y, lanes)
 
 
 def search_picture(
@@ -144,7 +144,7 @@ def search_picture(
     trials there will be, where there will be more; `choices` names what was decided.
     """
     ended = lines.ended
-    ground = search_frame(ended, max(of, _count(ended), 1), view, vendor)
+    ground = search_ground(ended, max(of, _count(ended), 1), view, vendor)
     how = ended[0].outcome.how if ended else "modelled"
     said = search_caption(ended)
     more = {
@@ -164,14 +164,20 @@ def search_picture(
 
 def search_caption(ended: Sequence[Ended]) -> str:
     """How many trials there were, and which was the best."""
+    if not ended:
+        return "No trial has ended yet."
+    return f"{count_text(len(ended), 'trial')}: {best_text(ended)}."
+
+
+def best_text(ended: Sequence[Ended]) -> str:
+    """Which trial is the best, and how many failed."""
     best = best_of(ended)
-    many = count_text(len(ended), "trial")
     if best is None:
-        return f"{many}, none of them correct." if ended else "No trial has ended yet."
+        return "none of them is correct" if ended else "none has ended yet"
     wrong = sum(one.outcome.status != "correct" for one in ended)
     failed = f"; {wrong} failed" if wrong else ""
     time = f"{time_text(best.seconds)} ({best.outcome.how})"
-    return f"{many}: the best takes {time}, trial {best.trial.number}{failed}."
+    return f"the best takes {time}, trial {best.trial.number}{failed}"
 
 
 def best_table(ended: Sequence[Ended], choices: Sequence[Choice] = ()) -> Table:
@@ -342,7 +348,7 @@ def _vendor(vendor: Vendor, y: Scale) -> list[Shape]:
 # --- the points -------------------------------------------------------------------------------
 
 
-def _with_points(ground: Frame, ended: Sequence[Ended]) -> Scene:
+def _with_points(ground: Ground, ended: Sequence[Ended]) -> Scene:
     """The ground with its points: one path a kind, the best so far above all."""
     spots = [(one, spot) for one in ended if (spot := ground.spot(one))]
     good = [spot for one, spot in spots if one.outcome.status == "correct"]
@@ -357,7 +363,7 @@ def _with_points(ground: Frame, ended: Sequence[Ended]) -> Scene:
     return Scene(ground.scene.width, ground.scene.height, tuple(shapes))
 
 
-def _best_so_far(ground: Frame, ended: Sequence[Ended]) -> list[Shape]:
+def _best_so_far(ground: Ground, ended: Sequence[Ended]) -> list[Shape]:
     """The stairs through each trial that was faster than all before, to the last."""
     least, stairs, marks = float("inf"), list[Spot](), list[tuple[Spot, ...]]()
     for one in ended:

@@ -1,6 +1,7 @@
 """Let the machine search: spaces of schedules, search, measuring, and records of all of it."""
 
 from workbench.tuning.ablation import Ablation, Without
+from workbench.tuning.clustered import Clustered
 from workbench.tuning.decided import Choice
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
@@ -9,7 +10,7 @@ from workbench.tuning.run import Progress, Stopped, TuneError, name_of, tune
 from workbench.tuning.search import Search
 from workbench.tuning.show import show
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
-from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of
+from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "ByModel",
     "Candidate",
     "Choice",
+    "Clustered",
     "Ended",
     "Header",
     "Lines",
@@ -41,6 +43,7 @@ __all__ = [
     "Without",
     "best_of",
     "candidate",
+    "drift",
     "name_of",
     "read",
     "ready",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
 from workbench.target import Target
 from workbench.tuning.builders import Builders, useful
-from workbench.tuning.measure import ByModel, Local, Measurer
+from workbench.tuning.measure import ByModel, Local, Measurer, workers_here
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
 from workbench.tuning.score import is_of
@@ -71,6 +71,7 @@ def tune(
     seed: int = 0,
     per_batch: int = PER_BATCH,
     measurer: Measurer | None = None,
+    flush: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tuned:
     """Search for the fastest schedule of `program` that `trials` trials find; returns it.
@@ -83,7 +84,8 @@ def tune(
     tiles, shared memory and threads. `target` is, where it is left out, the device here. Candidates
     are run, compared to what the program means, and timed in the worker of the device; where there
     is none, the modelled time stands for it, and each line says so. `measurer` does it in their
-    place.
+    place. `flush` empties the L2 cache ahead of each run that is timed, as a kernel finds it that
+    runs once; without it, data that fits stays there.
 
     `record` is a file to which each trial is written before it is measured, and its outcome after:
     the same call goes on where the search was stopped, with more `trials` where it asks for more.
@@ -104,7 +106,7 @@ def tune(
     func = function_of(program, "tune")
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
-    measurer = measurer or measurer_of(func, gpu)
+    measurer = measurer or measurer_of(func, gpu, flush)
     model = _model(measurer, gpu)
     builders = Builders(func, space, gpu, model, useful(trials))
     search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
@@ -146,12 +148,47 @@ def _run(
         if not made:
             return
         todo = [(trial, one) for trial, one in made if trial.number not in lines.outcomes]
-        for trial, candidate in _built_ahead(search, todo):
-            ended = Ended(trial, _submitted(measurer, trial, candidate))
-            record.append([ended])
-            count, of = len(lines.outcomes), max(trials, len(lines.trials))
-            told(Progress(count, of, ended, best_of(lines.ended), candidate))
+        with closing(_ended(measurer, _built_ahead(search, todo))) as measured:
+            for ended, candidate in measured:
+                record.append([ended])
+                count, of = len(lines.outcomes), max(trials, len(lines.trials))
+                told(Progress(count, of, ended, best_of(lines.ended), candidate))
         number += 1
+
+
+def _ended(
+    measurer: Measurer, built: Iterator[tuple[Trial, Candidate]]
+) -> Generator[tuple[Ended, Candidate], None, None]:
+    """Trials as they end, as many at a time as the measurer takes.
+
+    Whoever leaves does not wait for those that are measured then: they have no outcome yet.
+    """
+    many = getattr(measurer, "side_by_side", 1)
+    if many == 1:  # in this thread, where an interrupt reaches what is waited for
+        for trial, candidate in built:
+            yield Ended(trial, _submitted(measurer, trial, candidate)), candidate
+        return
+    pool = ThreadPoolExecutor(many, "measures")
+    running: dict[Future[Outcome], tuple[Trial, Candidate]] = {}
+    try:
+        for trial, candidate in built:
+            running[pool.submit(_submitted, measurer, trial, candidate)] = trial, candidate
+            if len(running) == many:
+                yield from _first(running)
+        while running:
+            yield from _first(running)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _first(
+    running: dict[Future[Outcome], tuple[Trial, Candidate]],
+) -> Iterator[tuple[Ended, Candidate]]:
+    """Those that end first, taken out of what is `running`, by their numbers."""
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    for future in sorted(done, key=lambda one: running[one][0].number):
+        trial, candidate = running.pop(future)
+        yield Ended(trial, future.result()), candidate
 
 
 def _built_ahead(
@@ -214,13 +251,13 @@ def _winner(search: Search, record: Record) -> Schedule | None:
     return None
 
 
-def measurer_of(func: PrimFunc, target: Target) -> Measurer:
-    """The device here, where it is one of `target`; else the model."""
+def measurer_of(func: PrimFunc, target: Target, flush: bool = False) -> Measurer:
+    """The device here, where it is one of `target`; else the model, by which caches are warm."""
     if target.is_cpu:
-        return Local(func, cpu(), "CPU")
+        return Local(func, cpu(), "CPU", flush=flush)
     report: DeviceReport = device()
     if report.is_gpu and target.kind == "cuda":
-        return Local(func, report, "GPU")
+        return Local(func, report, "GPU", flush=flush, workers=workers_here("GPU"))
     return ByModel(model_target(target))
 
 
@@ -233,7 +270,8 @@ def _model(measurer: Measurer, target: Target) -> Target:
     """The GPU whose modelled times rank candidates: the one that is measured, if that is told."""
     if isinstance(measurer, ByModel):
         return measurer.target
-    return measurer.report.target if isinstance(measurer, Local) else target
+    report: DeviceReport | None = getattr(measurer, "report", None)
+    return report.target if report else target
 
 
 def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: int) -> Header:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from workbench.draw import Vendor
 
-PICTURES = ("trials", "predicted")
+PICTURES = ("trials", "predicted", "decisions")
 
 
 class NotTried(Fail, ValueError):
@@ -63,9 +63,10 @@ class Tried:
         return best_of(self.lines.ended)
 
     def figure(self, picture: str = "trials") -> Figure:
-        """Draw "trials", time by trial, or "predicted", the time beside the one predicted.
+        """Draw "trials", time by trial; "predicted", the time by the one predicted; "decisions".
 
-        Raises NotTried for another picture, ImportError without matplotlib.
+        The last is the picture of `ablation`, and measures what that does. Raises NotTried for
+        another picture, and as `ablation` does; ImportError without matplotlib.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=2)
         >>> best.tried.figure("predicted").savefig("predicted.svg")
@@ -75,8 +76,10 @@ class Tried:
         if picture not in PICTURES:
             raise NotTried(
                 f"Can't draw {picture!r}: a search has no such picture"[:119],
-                hint=f"there are: {', '.join(PICTURES)}; ablation().figure() is another",
+                hint=f"there are: {', '.join(PICTURES)}",
             )
+        if picture == "decisions":
+            return draw.figure(draw.ablation_picture(self.ablation()))
         self.learn()
         vendor, choices = self.vendor, self.choices
         return draw.figure(draw.search_picture(self.lines, picture, vendor=vendor, choices=choices))
@@ -97,7 +100,8 @@ class Tried:
     def learn(self, candidate: Candidate | None = None) -> None:
         """Know the choices by their names: from a candidate, else from the best made again."""
         if candidate is None and not self.choices and self.best:
-            candidate = self.search.candidate(self.best.trial.decisions)
+            made = self.search.candidate(self.best.trial.decisions)
+            candidate = made if is_of(made, self.best.trial) else None
         if candidate is not None and candidate.kernel is not None:
             self.choices = choices_of(candidate.schedule, candidate.domains)
 
@@ -153,7 +157,7 @@ class Tried:
 
         In its place comes that of the trial `other`, by default the first correct one; all is
         measured as the search was, the best once more, so that ratios are of one run. Raises
-        NotTried without a best, and for a trial of other choices.
+        NotTried without a best, for a trial of other choices, and as `candidate` does.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=4)
         >>> {part.outcome.how for part in best.tried.ablation().parts} <= {"modelled"}
@@ -170,7 +174,7 @@ class Tried:
                 f"Can't put decisions back to those of trial {other}: it has none of these choices",
                 hint="give a trial with as many decisions as the best, or none",
             )
-        self.learn()
+        self.learn(self.candidate(best.trial.number))
         again, parts = without_each(
             best.trial.decisions,
             start.decisions,
@@ -223,7 +227,7 @@ class Tuned(Schedule):
         return Tuned.of(super().fork(), self.tried)
 
     def figure(self, picture: str = "trials", **options: Any) -> Figure:
-        """Draw the search, its "trials" or what was "predicted", else as `Schedule.figure`.
+        """Draw the search as `Tried.figure` does, its "trials", else as `Schedule.figure`.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=2)
         >>> best.figure().savefig("trials.svg")

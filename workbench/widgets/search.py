@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
 from workbench import draw
-from workbench.diag import Fail
+from workbench.diag import Fail, count_text
 from workbench.insight.launched import rates_of
-from workbench.tuning import Progress, Stopped, Tried, Watch
+from workbench.tuning import Ended, Progress, Stopped, Tried, Watch, best_of
 from workbench.widgets.ask.asked import part
 from workbench.widgets.small.search import SearchView
 from workbench.widgets.widget import Lab
 
 APART = 0.25  # s at least from message to message
+SHARE = 0.1  # of a search's time, at most, goes into telling its view
 
 
 def watch(tried: Tried, of: int) -> Watch:
@@ -41,6 +42,7 @@ class Watching:
         self.begun = self.sent = monotonic()
         self.first = len(tried.lines.outcomes)  # of a search that goes on, what was there before
         self.known = 0  # of the trials that ended, how many the view has
+        self.took = 0.0  # s, to tell it the last time
         func, device = tried.search.program.name, tried.lines.header.device
         self.view = SearchView(f"Trials of {func} on {device}", self._asked)
         self._labs: list[Lab] = []
@@ -49,14 +51,15 @@ class Watching:
 
     def __enter__(self) -> Self:
         self._show()
-        self._tell()
+        self._tell()  # which times the vendor's library first, where it is here
+        self.begun = monotonic()
         return self
 
     def __call__(self, progress: Progress) -> None:
         """Tell the view of a trial, with those that ended since the last time it was told."""
         if not self.tried.choices:
             self.tried.learn(progress.candidate)
-        if monotonic() - self.sent >= APART:
+        if monotonic() - self.sent >= max(APART, self.took / SHARE):
             self._tell()
         if self.stopping:
             raise Stopped
@@ -77,35 +80,40 @@ class Watching:
 
     def _tell(self) -> None:
         """Send what is new, all in one message."""
+        self.sent = monotonic()
         lines = self.tried.lines
         ended = lines.ended
-        self.sent = monotonic()
         of = max(self.of, len(lines.trials), 1)
         vendor, choices = self.tried.vendor, self.tried.choices
-        frames = {
-            name: draw.search_frame(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
+        grounds = {
+            name: draw.search_ground(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
         }
-        rows = draw.point_rows(ended[self.known :], choices)
-        self.known = len(ended)
-        self.view.tell(rows, self._told(of), frames, [choice.name for choice in choices])
+        new = list(lines.outcomes)[self.known :]  # in the order in which they ended
+        rows = draw.point_rows([Ended(lines.trials[k], lines.outcomes[k]) for k in new], choices)
+        self.known += len(new)
+        self.view.tell(rows, self._told(ended, of), grounds, [choice.name for choice in choices])
+        self.took = monotonic() - self.sent
 
-    def _told(self, of: int) -> dict[str, Any]:
-        lines, best = self.tried.lines, self.tried.best
-        ended = lines.ended
-        new = len(ended) - self.first
-        seconds = (self.sent - self.begun) / new * (of - len(ended)) if new else 0.0
-        left = f"about {seconds:.0f}\N{NO-BREAK SPACE}s left" if new else "making the first ones"
+    def _told(self, ended: Sequence[Ended], of: int) -> dict[str, Any]:
+        """What is told of the search as a whole."""
+        best = best_of(ended)
         return {
             "count": len(ended),
             "of": of,
             "running": self.running,
-            "left": left if self.running else "",
+            "caption": self._far(ended, of) if self.running else draw.search_caption(ended),
             "best": best.trial.number if best else None,
             "how": ended[0].outcome.how if ended else "",
-            "caption": draw.search_caption(ended),
             "table": draw.table_html(draw.best_table(ended, self.tried.choices)),
-            "reasons": draw.table_html(draw.reasons_table(lines)),
+            "reasons": draw.table_html(draw.reasons_table(self.tried.lines)),
         }
+
+    def _far(self, ended: Sequence[Ended], of: int) -> str:
+        """How far the search is, how long it goes on as it went so far, and what it has found."""
+        new = len(ended) - self.first
+        seconds = (self.sent - self.begun) / new * (of - len(ended)) if new else 0.0
+        left = f"about {seconds:.0f}\N{NO-BREAK SPACE}s left" if new else "making the next ones"
+        return f"{len(ended)} of {count_text(of, 'trial')}, {left}; {draw.best_text(ended)}."
 
     # --- the cell's outputs ----------------------------------------------------------------------
 
@@ -124,7 +132,8 @@ class Watching:
         from IPython.display import publish_display_data
 
         lines, choices = self.tried.lines, self.tried.choices
-        picture = draw.search_picture(lines, of=self.of, vendor=self.tried.vendor, choices=choices)
+        vendor = self.tried.vendor if update else None
+        picture = draw.search_picture(lines, of=self.of, vendor=vendor, choices=choices)
         self.view.keep(picture, draw.table_html(draw.reasons_table(lines)))
         data = {"text/plain": repr(self.view), "text/html": self.view.still()}
         publish_display_data(data, transient={"display_id": self.view.own}, update=update)

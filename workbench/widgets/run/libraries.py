@@ -10,7 +10,6 @@ import numpy as np
 
 from workbench import script
 from workbench.draw import Vendor
-from workbench.emulate.numbers import numpy_type
 from workbench.ir import Block, PrimFunc, structural_equal, walk
 from workbench.runtime import DeviceError, device, recorded, vendor
 from workbench.runtime.vendor import Library
@@ -66,8 +65,9 @@ def vendor_of(program: PrimFunc, gpu: Target, which: str) -> Vendor | None:
 
     It is timed now where `which` is the GPU here, else as it was recorded on a `gpu`.
     """
-    arrays = [np.zeros(tuple(map(int, p.shape)), numpy_type(p.dtype)) for p in program.params]
-    found = library(program, arrays)
+    if any(param.dtype != "float32" for param in program.params):
+        return None  # of which no operator here is
+    found = library(program, [np.zeros(p.shape, "float32") for p in program.params])
     if found is None:
         return None
     here = device()

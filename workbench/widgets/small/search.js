@@ -44,6 +44,8 @@ function rowOf([number, status, seconds, predicted, parents, said, reason]) {
   return { number, status, seconds, predicted, parents, decisions, reason };
 }
 
+const byNumber = (a, b) => a.number - b.number;
+
 /** Seconds in the unit that one reads them in, as workbench/draw/search.py has them. */
 function timeText(seconds) {
   const [name, unit] = UNITS.find(([, unit]) => seconds >= unit) ?? UNITS.at(-1);
@@ -67,11 +69,11 @@ class Plot {
     );
   }
 
-  /** Begin anew on a frame, with rows up to the trial `upto`. */
-  begin(frame, view) {
-    this.frame = frame;
+  /** Begin anew on a ground, with rows up to the trial `upto`. */
+  begin(ground, view) {
+    this.ground = ground;
     this.view = view;
-    this.svg.innerHTML = frame.svg;
+    this.svg.innerHTML = ground.svg;
     this.svg.firstChild.append(this.layer);
     this.spots = new Map(); // number -> where it stands
     this.shown = []; // rows with a spot
@@ -81,7 +83,7 @@ class Plot {
   }
 
   at(row) {
-    const { x, y, lanes } = this.frame;
+    const { x, y, lanes } = this.ground;
     const on = ([base, factor], number) => base + factor * number;
     const good = row.seconds !== null;
     if (this.view === "predicted") {
@@ -190,7 +192,8 @@ class Search {
     this.slider = make("input", { type: "range", min: 0, ariaLabel: "trials shown" });
     this.play = button("play again", () => (this.timer ? this.pause() : this.start()));
     this.speed = make("select", { ariaLabel: "speed" });
-    this.speed.append(...SPEEDS.map((n) => new Option(`${n} trials a second`, n, n === 30)));
+    this.speed.append(...SPEEDS.map((n) => new Option(`${n} trials a second`, n)));
+    this.speed.value = 30;
     this.counted = make("span.wb-search-far");
     this.detail = make("div.wb-search-detail");
     this.open = button("open in the lab", () => this.ask("open", { compare: false }));
@@ -252,8 +255,9 @@ class Search {
 
   /** All of it, from the traits. */
   load() {
-    this.rows = this.model.get("rows").map(rowOf);
-    this.frames = this.model.get("frames");
+    this.heard = this.model.get("rows").length;
+    this.rows = this.model.get("rows").map(rowOf).sort(byNumber);
+    this.grounds = this.model.get("grounds");
     this.choices = this.model.get("choices");
     this.told = this.model.get("told");
     this.drawAll();
@@ -263,13 +267,16 @@ class Search {
   hear(news) {
     if (news.answered) this.answered();
     if (!news.rows) return;
-    if (news.from > this.rows.length) return this.model.send({ do: "rows" });
-    const rows = news.rows.slice(this.rows.length - news.from).map(rowOf);
+    if (news.from > this.heard) return this.model.send({ do: "rows" });
+    const rows = news.rows.slice(this.heard - news.from).map(rowOf).sort(byNumber);
+    this.heard += rows.length;
+    const late = rows[0]?.number < this.rows.at(-1)?.number; // measured side by side
     this.rows.push(...rows);
+    if (late) this.rows.sort(byNumber);
     this.told = news.told;
     this.choices = news.choices ?? this.choices;
-    const anew = news.frames !== undefined;
-    this.frames = news.frames ?? this.frames;
+    const anew = late || news.grounds !== undefined;
+    this.grounds = news.grounds ?? this.grounds;
     if (anew) this.drawAll();
     else {
       this.plot.add(rows);
@@ -286,18 +293,18 @@ class Search {
   // --- drawing ---------------------------------------------------------------------------------
 
   drawAll() {
-    const frame = this.frames[this.view];
-    if (!frame) return;
-    this.plot.begin(frame, this.view);
+    const ground = this.grounds[this.view];
+    if (!ground) return;
+    this.plot.begin(ground, this.view);
     this.plot.add(this.rows.slice(0, this.upto));
     this.tellAll();
   }
 
   tellAll() {
-    const { count, of, running, left, caption, table, reasons } = this.told;
+    const { count, of, running, caption, table, reasons } = this.told;
     this.bar.hidden = !running;
     Object.assign(this.bar, { max: of, value: count });
-    this.far.textContent = running ? `${count} of ${of}, ${left}. ${caption}` : caption;
+    this.far.textContent = caption;
     this.stop.hidden = !running;
     this.replay.hidden = running || this.rows.length < 2;
     this.slider.max = this.rows.length;
@@ -485,7 +492,7 @@ function render({ model, el }) {
     ["msg:custom", hear],
     ["change:rows", load],
     ["change:told", load],
-    ["change:frames", load],
+    ["change:grounds", load],
     ["change:said", say],
     ["change:ablation", say],
   ];

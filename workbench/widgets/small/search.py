@@ -17,11 +17,12 @@ from workbench.widgets.small import Small, script, style
 Asked = Callable[[str, Mapping[str, Any]], None]
 """Does what a page asks, one of `ASKS`; may raise Fail."""
 
+WHY = "how candidates ended, and why"
 ASKS = ("stop", "open", "ablation")
 
 
 class SearchView(Small):
-    """The trials of a search, as `rows` of `draw.point_rows`, on the `frames` of each view.
+    """The trials of a search, as `rows` of `draw.point_rows`, on the `grounds` of each view.
 
     While a search runs, rows are sent as messages and kept in the trait, which is sent as a whole
     when it is through: a page that was loaded meanwhile asks for what it misses. `told` says how
@@ -34,7 +35,7 @@ class SearchView(Small):
 
     heading = traitlets.Unicode().tag(sync=True)
     choices: Any = traitlets.List().tag(sync=True)
-    frames: Any = traitlets.Dict().tag(sync=True)
+    grounds: Any = traitlets.Dict().tag(sync=True)
     rows: Any = traitlets.List().tag(sync=True)
     told: Any = traitlets.Dict().tag(sync=True)
     ablation: Any = traitlets.Dict().tag(sync=True)
@@ -55,7 +56,7 @@ class SearchView(Small):
         self,
         rows: Sequence[Sequence[Any]],
         told: Mapping[str, Any],
-        frames: Mapping[str, Any],
+        grounds: Mapping[str, Any],
         choices: Sequence[str],
     ) -> None:
         """Send further rows, in one message with all that they change."""
@@ -63,7 +64,7 @@ class SearchView(Small):
         self.rows.extend(rows)  # without a message of all of them
         news: dict[str, Any] = {"from": before, "rows": list(rows), "told": told}
         with self.hold_trait_notifications():
-            for name, value in (("frames", dict(frames)), ("choices", list(choices))):
+            for name, value in (("grounds", dict(grounds)), ("choices", list(choices))):
                 if value != getattr(self, name):
                     news[name] = value
                     self._trait_values[name] = value
@@ -72,7 +73,7 @@ class SearchView(Small):
 
     def whole(self) -> None:
         """Send all as traits: what is saved with a notebook."""
-        self.send_state(["rows", "frames", "choices", "told"])
+        self.send_state(["rows", "grounds", "choices", "told"])
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
         self.said = ""
@@ -96,13 +97,11 @@ class SearchView(Small):
 
     def keep(self, picture: draw.Picture, reasons: str) -> None:
         """Have the picture stand where no script runs."""
-        drawn = draw.picture_html({**draw.plain(picture), "strips": [_in_text(picture)]})
-        why = f"<details><summary>how candidates ended</summary>{reasons}</details>"
-        self._picture = f"{drawn}{why}"
+        said = "<br>".join(map(prose, picture.full.splitlines()))
+        drawn = draw.svg_in_text(picture.strips[0], picture.full)
+        folded = (("the best as a table", draw.table_html(picture.table)), (WHY, reasons))
+        tables = (f"<details><summary>{title}</summary>{rows}</details>" for title, rows in folded)
+        self._picture = f"<div>{drawn}</div><p>{said}</p>{''.join(tables)}"
 
     def __repr__(self) -> str:
         return f"{self.heading}: {self.told.get('caption', '')}"
-
-
-def _in_text(picture: draw.Picture) -> str:
-    return draw.svg_in_text(picture.strips[0], picture.full)
