@@ -35,7 +35,9 @@ Share = tuple[Pair, Pair, int]
 
 def small() -> Iterator[tuple[str, wb.Schedule]]:
     """Those of the lesson's labs."""
-    for name, func in ladder(half_product(*SMALL), FEW).items():
+    start = half_product(*SMALL)
+    padded = half_tiles(start, "wmma", *FEW, pad=8)
+    for name, func in {**ladder(start, FEW), "wmma, rows padded": padded}.items():
         yield f"lesson 11 in small, {name}", wb.Schedule(func)
 
 

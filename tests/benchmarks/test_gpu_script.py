@@ -17,7 +17,7 @@ import pytest
 
 import workbench as wb
 import workbench.lesson
-from benchmarks import gpu, large_convolutions, large_jobs, large_matmuls
+from benchmarks import gpu, half_products, large_convolutions, large_jobs, large_matmuls
 from benchmarks.beside import our_text, tvm_text
 from benchmarks.convolutions import convolution, lesson_large, lesson_small, tiled, tutorial
 from benchmarks.histories import histories, large, vector_add, window_sum
@@ -252,6 +252,7 @@ def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
         timed = [sch for _, sch in sources]
         timed += [large_branches(), ahead_large(), lesson_small(), lesson_large()]
         timed += [sch for _, sch in chain(slow(), grid(), [small()], large_tiles())]
+        timed += [sch for _, sch in chain(half_products.small(), half_products.large())]
         return {recorded.program_key(node.func) for sch in timed for node in sch.history}
 
 
@@ -261,12 +262,12 @@ def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
 def nodes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[HistoryNode]:
-    """Every step of the schedules that a lesson's cells make; of 8's and 10's those it compares."""
+    """Every step of the schedules that a lesson's cells make; of some those it compares."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("lesson"))  # where its cells keep pictures
         Path("my-work").mkdir()
         made = [node for sch in schedules_of(request.param, patch) for node in sch.history]
-        compared = request.param.startswith(("08", "10"))
+        compared = request.param.startswith(("08", "10", "11"))
         return [node for node in made if node.mark not in ("", "start") or not compared]
 
 
