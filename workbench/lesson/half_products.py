@@ -140,7 +140,14 @@ def by_all(sch: Schedule, name: BlockHandle | str, warps: Pair) -> None:
 
 
 def by_calls(sch: Schedule, calls: Calls) -> None:
-    """Let `calls` of a warp do the tiles: two loads, the start, the products, the store."""
+    """Let `calls` of a warp do the tiles: two loads, the start, the products, the store.
+
+    >>> sch = wb.Schedule(lesson.exercise("copies_ahead").program)
+    >>> lesson.in_tiles(sch, "mma", (64, 64), (2, 2), 64)
+    >>> lesson.by_calls(sch, "mma")
+    >>> "ldmatrix_x4(" in wb.build(sch, target="nvidia/a100").source
+    True
+    """
     load_a, load_b, fill, product, store = NAMES[calls]
     a, b, sums = (scope.replace(".", "_") for scope in SCOPES[calls])
     sch.tensorize(sch.get_loops(f"A_shared_{a}")[-2], load_a)
