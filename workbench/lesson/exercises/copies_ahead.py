@@ -22,8 +22,9 @@ HINTS = (
     "or of what a warp has?",
     "A warp of 2 x 4 tiles has 32 x 64 outputs. Which block do two such warps make, and "
     "how many bytes are three tiles of 64 halves a row for it?",
-    "With block=(64, 64), warps=(2, 1) and depth=64 three tiles take just 48 KiB. Then "
-    "annotate both copies, unroll the loop over steps and pipeline the one over tiles.",
+    "Two such warps, one below the other, make a block of 64 x 64, and three tiles of 64 halves a "
+    "row take just 48 KiB then. Columns change places in both copies, and the loop over tiles is a "
+    "pipeline whose work runs two turns behind.",
 )
 
 
