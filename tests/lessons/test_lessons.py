@@ -44,6 +44,7 @@ MINUTES = {
     "09_as_fast_as_cublas.ipynb": 45,
     "10_tensor_cores.ipynb": 45,
     "11_mma_sync.ipynb": 45,
+    "12_auto_scheduling.ipynb": 45,
 }
 
 # Every warning is an error, but for what releases of others (Colab has old ones) say of themselves:
@@ -300,6 +301,7 @@ ANSWERS = {
     "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
     "10_tensor_cores.ipynb": ["32 times", "144 times"],
     "11_mma_sync.ipynb": ["64 times", "4 turns", "1 group", "32 registers", "367 µs"],
+    "12_auto_scheduling.ipynb": ["28 blocks", "7 times"],
 }
 
 
@@ -645,7 +647,9 @@ def test_lesson_3_has_a_lab_for_each_step_of_its_way():
 def test_something_to_do_is_never_far(path: Path):
     """A lab or another view within nine cells; and a prediction stands ahead of one."""
     cells = nbformat.read(path, as_version=4).cells
-    views = re.compile(r"wb\.(lab|tune)\(|lesson\.(quiz|gpu|expect|trials)\(|\.repair\(")
+    views = re.compile(
+        r"wb\.(lab|tune)\(|tuning\.show\(|lesson\.(quiz|gpu|expect|trials)\(|\.repair\("
+    )
     does = [bool(views.search(cell.source)) for cell in cells]
     places = [k for k, here in enumerate(does) if here]
     assert max(b - a for a, b in itertools.pairwise(places)) <= 9
