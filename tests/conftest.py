@@ -58,15 +58,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in KINDS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(KINDS[fixture])
-    # Long ones first. One process begins with the browser's, and the others take the rest off its
-    # end: were they among the last, each would start a browser and a JupyterLab for a few of them.
+    # Long ones first. One process begins with JupyterLab's, then the browser's, and the others take
+    # the rest off its end: for a few each would start a browser, and perhaps a JupyterLab as well.
     items.sort(key=rank)
 
 
 def rank(item: pytest.Item) -> int:
-    """0 of a test that drives a browser, 1 of another that takes long, 2 of the others."""
+    """0 of a test in JupyterLab, 1 in another page, 2 of another that takes long, 3 of the rest."""
     marks = {mark.name for mark in item.iter_markers()}
-    return 0 if "browser" in marks else 1 if marks & {"fuzz", "lesson", "tool"} else 2
+    if "browser" in marks:
+        return 0 if "server" in getattr(item, "fixturenames", ()) else 1
+    return 2 if marks & {"fuzz", "lesson", "tool"} else 3
 
 
 def pytest_collection_finish() -> None:
