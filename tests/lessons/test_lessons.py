@@ -37,11 +37,13 @@ MINUTES = {
     "02_window_sum.ipynb": 45,
     "03_local_blocking.ipynb": 45,
     "04_shared_blocking.ipynb": 45,
+    "05_let_the_machine_search.ipynb": 45,
     "06_convolution.ipynb": 45,
     "07_own_operator.ipynb": 45,
     "08_why_is_it_slow.ipynb": 45,
     "09_as_fast_as_cublas.ipynb": 45,
     "10_tensor_cores.ipynb": 45,
+    "11_mma_sync.ipynb": 45,
 }
 
 # Every warning is an error, but for what releases of others (Colab has old ones) say of themselves:
@@ -126,7 +128,7 @@ def test_a_lesson_says_what_it_teaches_asks_and_sets_a_task(path: Path):
     stem = path.stem[:2]
     assert asked[-1] == f"{stem}_end" and (asked[0] == f"{stem}_begin" or stem == "01")
     graded = [c for c in cells if "nbgrader" in c.metadata]
-    tasks = ["broken", "exercise"] if stem == "09" else ["exercise"]
+    tasks = ["broken", "exercise"] if stem in ("09", "11") else ["exercise"]
     parts = [f"{task}-{part}" for task in tasks for part in ("task", "start", "check")]
     assert [c.id for c in graded] == parts
     grades = [c.metadata["nbgrader"] for c in graded]
@@ -260,7 +262,7 @@ def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Pa
     assert asked == sum(source.count("question=") for source in code) > 0
 
 
-REAL = ("run-1024", "run-256")  # cells that do nothing but to run a kernel
+REAL = ("run-1024", "run-256", "run-4096")  # cells that do nothing but to run a kernel
 
 
 @pytest.mark.lesson
@@ -290,11 +292,13 @@ ANSWERS = {
     "02_window_sum.ipynb": ["3 times", "16,640 loads", "130 loads", "1,056 loads"],
     "03_local_blocking.ipynb": ["8 times", "24 elements", "2 times", "8 elements", "159 µs"],
     "04_shared_blocking.ipynb": ["4 times", "128 loads", "32 loads", "150 µs"],
+    "05_let_the_machine_search.ipynb": ["84.3 µs"],
     "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn", "3,097 µs"],
     "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 loads", "60 loads"],
     "08_why_is_it_slow.ipynb": ["16 sectors", "90.7 µs", "4 turns"],
     "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
     "10_tensor_cores.ipynb": ["32 times", "144 times"],
+    "11_mma_sync.ipynb": ["64 times", "4 turns", "1 group", "32 registers"],
 }
 
 
@@ -546,6 +550,37 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
         ],
         "144 times",
     ),
+    ("11_mma_sync.ipynb", "lab-tensorize"): (
+        [
+            ("loop ax0_1 of A_shared_warp", "tensorize", {"tensor_intrin": '"mma_ldmatrix_f16_a"'}),
+            ("i_3", "tensorize", {"tensor_intrin": '"mma_f16f16f32_trans_b"'}),
+        ],
+        "64 times",
+    ),
+    ("11_mma_sync.ipynb", "lab-swizzle"): (
+        [("A_shared", "annotate", {"ann_key": '"permuted_layout"', "ann_val": "1"})],
+        "4 turns",
+    ),
+    ("11_mma_sync.ipynb", "lab-async"): (
+        [("k_0", "pipeline", {"stages": "[0, 0, 2]", "async_stages": "[0]"})],
+        "1 group",
+    ),
+    ("11_mma_sync.ipynb", "lab-ahead"): (
+        [
+            ("k_1", "pipeline", {"stages": "[0, 0, 1]"}),
+            (
+                "k_0",
+                "pipeline",
+                {
+                    "stages": "[0, 0, 1, 2, 2]",
+                    "order": "[0, 1, 3, 2, 4]",
+                    "copies": '{"A_shared_warp": 1, "B_shared_warp": 1}',
+                    "async_stages": "[0]",
+                },
+            ),
+        ],
+        "32 registers",
+    ),
 }
 
 
@@ -609,7 +644,7 @@ def test_lesson_3_has_a_lab_for_each_step_of_its_way():
 def test_something_to_do_is_never_far(path: Path):
     """A lab or another view within nine cells; and a prediction stands ahead of one."""
     cells = nbformat.read(path, as_version=4).cells
-    views = re.compile(r"wb\.lab\(|lesson\.(quiz|gpu)\(|\.repair\(")
+    views = re.compile(r"wb\.(lab|tune)\(|lesson\.(quiz|gpu|expect|trials)\(|\.repair\(")
     does = [bool(views.search(cell.source)) for cell in cells]
     places = [k for k, here in enumerate(does) if here]
     assert max(b - a for a, b in itertools.pairwise(places)) <= 9

@@ -6,8 +6,10 @@ from workbench.lesson.checking import check_result
 from workbench.lesson.choosing import Choosing, four_kernels
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
+from workbench.lesson.expect import Drawn, Expected, beside, expect, which_mattered
 from workbench.lesson.fragments import Held, fragments
 from workbench.lesson.goals import traffic
+from workbench.lesson.half_products import by_calls, in_tiles
 from workbench.lesson.machine import gpu
 from workbench.lesson.mending import Mending, mending
 from workbench.lesson.naive import naive
@@ -17,13 +19,17 @@ from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
+from workbench.lesson.spaces import layer, tile_layer
+from workbench.lesson.trials import Trials, recorded, trials
 from workbench.lesson.why import Losses, why
 
 __all__ = [
     "Banks",
     "Choosing",
     "Comparison",
+    "Drawn",
     "Exercise",
+    "Expected",
     "Goal",
     "Held",
     "Losses",
@@ -32,11 +38,15 @@ __all__ = [
     "Quiz",
     "Report",
     "Review",
+    "Trials",
     "banks",
     "begin",
+    "beside",
+    "by_calls",
     "check_result",
     "compare",
     "exercise",
+    "expect",
     "four_kernels",
     "fragments",
     "gpu",
@@ -44,14 +54,20 @@ __all__ = [
     "how_often_used",
     "in_registers",
     "in_shared",
+    "in_tiles",
+    "layer",
     "loads_of",
     "mending",
     "naive",
     "progress",
     "question",
     "quiz",
+    "recorded",
     "review",
+    "tile_layer",
     "traffic",
+    "trials",
+    "which_mattered",
     "who_computes",
     "why",
 ]

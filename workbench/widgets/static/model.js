@@ -65,8 +65,14 @@ export class Lab {
   redoTo(id) {
     return this.redo.get(id) ?? this.tree.find((node) => node.parent === id)?.id ?? null;
   }
+  /** The panes of a side that are shown first, and the rest: first, too, what a program brings. */
   panes(side) {
-    return this.setup.panes[side];
+    const { first, rest } = this.setup.panes[side];
+    const brings = this.page?.brings ?? [];
+    return {
+      first: [...first, ...rest.filter((name) => brings.includes(name))],
+      rest: rest.filter((name) => !brings.includes(name)),
+    };
   }
   comparison() {
     return this.model.get(`compare_${this.against}_${this.at}`);

@@ -27,7 +27,8 @@ export function machinePane(lab, menu) {
     if (!page) return;
     const chosen = head.draw(lab.panes("machine"), lab.view.machine, lab.setup.labels, body);
     const name = lab.pictureName(chosen);
-    const picture = page.pictures[name];
+    const would = lab.tried?.picture;
+    const picture = would ?? page.pictures[name];
     const shown = chosen === "who" ? name : "";
     const request = lab.request(chosen);
     const drawn = [page.buffers, page.axes, page.levels, page.requests?.[chosen], request?.name];
@@ -41,6 +42,7 @@ export function machinePane(lab, menu) {
     drawnFrom = from;
     body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
+    pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
     settle();
   }
@@ -66,12 +68,12 @@ export function machinePane(lab, menu) {
     ];
   }
 
-  /** Which access, and one slider for all that numbers its requests. */
+  /** Which access, and one slider for all that numbers its requests; which call, and its lanes. */
   function requestControls({ requests, pictures }, shown, request, pane) {
     const names = requests[pane].map(({ name }) => [name, name]);
     const axes = lab.setup.offline ? [] : request.axes;
     return [
-      choice("requests of", names, request.name, (access) => lab.show({ access })),
+      choice(pane === "fragments" ? "call" : "requests of", names, request.name, (access) => lab.show({ access })),
       ...stage.controls({ axes, pictures }, shown),
     ];
   }
@@ -86,7 +88,9 @@ export function machinePane(lab, menu) {
       lab.page?.axes,
       lab.page?.buffers,
       lab.page?.requests,
+      lab.page?.brings,
       lab.page?.act,
+      lab.tried?.seq,
     ],
   };
 }
