@@ -225,9 +225,12 @@ def run_cells(page: Page, notebook: str, count: int) -> Locator:
 
 
 def dark(page: Page, on: bool) -> None:
-    """Switch JupyterLab's theme."""
+    """Switch JupyterLab's theme, unless it is that one: to set it again writes its settings."""
+    there = f"document.body.dataset.jpThemeLight === '{str(not on).lower()}'"
+    if page.evaluate(there):
+        return
     theme = "JupyterLab Dark" if on else "JupyterLab Light"
     page.evaluate(
         "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
     )
-    page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{str(not on).lower()}'")
+    page.wait_for_function(f"() => {there}")
