@@ -18,7 +18,7 @@ from workbench.lesson import loads_of
 from workbench.lesson.half_products import by_calls, half_product, in_tiles
 from workbench.lesson.programs import Ways, staged, stages
 from workbench.lesson.questions import QUESTIONS
-from workbench.lesson.tile_convolutions import by_calls, tensor_cores, tile_convolution
+from workbench.lesson.tile_convolutions import tensor_cores, tensorize_tiles, tile_convolution
 from workbench.lesson.tile_convolutions import share_out as to_warps
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
@@ -95,7 +95,7 @@ def tensorized() -> Schedule:
         return sch
     *_, start = (node for node in sch.history if node.step and node.step.verb != "tensorize")
     calls = Schedule(start.func)
-    by_calls(calls)
+    tensorize_tiles(calls)
     return calls
 
 
