@@ -18,8 +18,8 @@ from workbench.lesson import loads_of
 from workbench.lesson.half_products import by_calls, half_product, in_tiles
 from workbench.lesson.programs import Ways, staged, stages
 from workbench.lesson.questions import QUESTIONS
-from workbench.lesson.tile_convolutions import tensor_cores, tensorize_tiles, tile_convolution
 from workbench.lesson.tile_convolutions import share_out as to_warps
+from workbench.lesson.tile_convolutions import tensor_cores, tensorize_tiles, tile_convolution
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
 from workbench.widgets.page.guess import Guess
