@@ -8,17 +8,18 @@ from typing import Any
 
 from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
-from workbench.diag import Fail
+from workbench.diag import Fail, count_text
 from workbench.draw import SCOPES, Steps, Times
 from workbench.insight import Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
+from workbench.insight.made import UNITS
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.question import PICTURE
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View
 
-TARGETED = ("occupancy", "roofline")  # are of the GPU that a lab is of
+SAVED_COSTS = 3  # requests of an access that a saved page has pictures of: so many costs
 SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
 ROLES = {
     "block": "block",
@@ -153,8 +154,10 @@ def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
     ]
 
 
-def picture_name(func: PrimFunc, view: View) -> str:
+def picture_name(func: PrimFunc, view: View, gpu: str) -> str:
     """Which picture `view` shows of `func`: "who:C", "tiles:k_0=3", else its kind; "" for none.
+
+    Requests are those of kernels for the target `gpu`.
 
     What the view chose of another program and this one has not (a buffer, an axis) is left out.
     """
@@ -165,22 +168,23 @@ def picture_name(func: PrimFunc, view: View) -> str:
     if view.machine == "tiles":
         return tiles_name(axes_of(func), view.select)
     if view.machine in SCOPES:
-        return requests_name(func, view)
+        return requests_name(func, view, gpu)
     return view.machine
 
 
-def requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
+def requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
     """The accesses whose requests the picture of a pane shows, the one to begin with marked.
 
     `axes` are what its slider selects, each beginning where the worst request is; `picture` shows
-    that. There are none where there is no kernel; the picture itself tells why.
+    that. A saved page has, in place of all of them, some that take `costs` of their own, the worst
+    first. There are none where there is no kernel for `gpu`; the picture itself tells why.
     """
-    return memo(func, f"accesses {pane}", lambda: _requests_of(func, pane))
+    return memo(func, f"accesses {pane} on {gpu}", lambda: _requests_of(func, pane, gpu))
 
 
-def _requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
+def _requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
     try:
-        found, _ = _KEPT.requests(func, SCOPES[pane])
+        found, _ = _Kept(gpu).requests(func, SCOPES[pane])
     except Fail:
         return []
     names = [draw.access_name(one) for one in found]
@@ -189,6 +193,7 @@ def _requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
             "name": names[k] + f" {names[: k + 1].count(names[k])}" * (names.count(names[k]) > 1),
             "first": k == insight.worst_of(found),
             "picture": f"{pane}:access={k}",
+            "costs": _costs_of(one, f"{pane}:access={k}"),
             "axes": [
                 {
                     "key": axis,
@@ -205,16 +210,34 @@ def _requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
     ]
 
 
-def requests_name(func: PrimFunc, view: View) -> str:
+def _costs_of(one: Requests, picture: str) -> list[dict[str, Any]]:
+    """The first `SAVED_COSTS` of what requests take: "16 sectors: 4 of 64", and a picture of one.
+
+    One that is chosen is told by where it is, as with the slider.
+    """
+    unit = UNITS[one.access.buffer.scope].removesuffix("s")
+    return [
+        {
+            "label": f"{count_text(alike.cost, unit)}: {alike.count:,} of {one.count:,}",
+            "select": dict(alike.at),
+            "picture": f"{picture},{','.join(f'{axis}={n}' for axis, n in alike.at.items())}"
+            if k
+            else picture,
+        }
+        for k, alike in enumerate(one.costs[:SAVED_COSTS])
+    ]
+
+
+def requests_name(func: PrimFunc, view: View, gpu: str) -> str:
     """The picture of a request: "banks:access=2,k_0=3"; what stands where the worst is unsaid."""
-    accesses = requests_of(func, view.machine)
+    accesses = requests_of(func, view.machine, gpu)
     if not accesses:
         return view.machine
     number = next(
         (k for k, one in enumerate(accesses) if one["name"] == view.access),
         next(k for k, one in enumerate(accesses) if one["first"]),
     )
-    found, _ = _KEPT.requests(func, SCOPES[view.machine])
+    found, _ = _Kept(gpu).requests(func, SCOPES[view.machine])
     there = {axis: extent for axis, extent in found[number].extents.items() if axis in view.select}
     at = {axis: min(view.select[axis], extent - 1) for axis, extent in there.items()}
     chosen = [f",{axis}={value}" for axis, value in at.items() if value >= 0]
@@ -283,7 +306,7 @@ def picture_pane(
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
     requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
-    for bands of memory, and `gpu` for what is `TARGETED`.
+    for bands of memory, and `gpu` for what is of its kernels.
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
@@ -299,7 +322,7 @@ def picture_pane(
                 asked=cell,
                 steps=steps,
                 times=times,
-                source=_Kept(gpu) if kind in TARGETED else _KEPT,
+                source=_Kept(gpu),
             )
         )
     except Fail as fail:
@@ -307,7 +330,7 @@ def picture_pane(
     if select is None:
         return made
     if kind in SCOPES:
-        return {**made, "at": _request_at(func, kind, select)}
+        return {**made, "at": _request_at(func, kind, select, gpu)}
     if made["slides"]:
         made["slides"]["at"] = select
     return {**made, "at": _at(func, select)}
@@ -335,9 +358,9 @@ def _at(func: PrimFunc, select: Mapping[str, int]) -> dict[str, int]:
     return {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}
 
 
-def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int]) -> dict[str, int]:
+def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int], gpu: str) -> dict[str, int]:
     """Where each slider stands that leads to a request."""
-    found, _ = _KEPT.requests(func, SCOPES[pane])
+    found, _ = _Kept(gpu).requests(func, SCOPES[pane])
     if not found:
         return {}
     at, _ = found[select["access"]].chosen({k: n for k, n in select.items() if k != "access"})
