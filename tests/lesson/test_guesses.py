@@ -57,7 +57,7 @@ def both(name: str) -> tuple[Schedule, int, int]:
 
 def test_every_guess_of_a_lesson_is_looked_at():
     asked = {name for name, question in QUESTIONS.items() if isinstance(question, Guess)}
-    assert asked == {*PROGRAMS, "mended_time"}
+    assert asked == {*PROGRAMS, "mended_time", "deeper_barriers"}
 
 
 @pytest.mark.lesson
@@ -87,3 +87,27 @@ def test_the_time_is_hidden_until_the_guess_and_as_the_lesson_says(name: str):
     head, rest = lab.session.page["guess"]["told"]
     assert head.startswith("✕") and f"{truth:.3g} µs" in rest  # nothing changed is no good guess
     assert lab.session.comparison is not None and lab.session.comparison["bar"]["us"]
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize("said, right", [("127", False), ("128", True)])
+def test_a_count_is_right_if_it_is_exact(said: str, right: bool):
+    """Two barriers each time that a tile is filled: 1024 / 8 times, then 1024 / 16."""
+    sch = Schedule(matmul(LARGE))
+    blocking_with_shared(sch, 8, 8, 8, 8, 16)
+    deeper = sch.node.id
+    sch.goto(0)
+    blocking_with_shared(sch, 8, 8, 8, 8, 8)
+    asked = lesson.question("deeper_barriers")
+    lab = wb.lab(sch, question=asked, panes=["memory"], costs=["barriers a block"])
+    counts = []
+    for step in ({"do": "count"}, {"do": "guess", "name": asked.name, "number": said}):
+        send(lab, **step)
+        lab.at = deeper
+        send(lab, do="count")
+        counts.append(lab.session.page["costs"]["rows"][0]["after"])
+    assert counts == ["?", "128"]
+    assert lab.session.page["guess"]["was"] == "256 barriers"
+    head, rest = lab.session.page["guess"]["told"]
+    assert head == ("✓ Exactly." if right else "✕ It came out differently.")
+    assert rest.startswith(f"You said {said} barriers; counted are 128 barriers")
