@@ -12,6 +12,7 @@ import workbench as wb
 from benchmarks.histories import path_text
 from workbench.diag import Fail
 from workbench.ir import BlockRealize, PrimFunc, walk
+from workbench.lower import least_target
 from workbench.runtime import Built, Timing, recorded
 from workbench.runtime.arguments import written_params
 from workbench.schedule import ScheduleError
@@ -46,7 +47,7 @@ def steps(source: Iterable[tuple[str, wb.Schedule]]) -> Iterator[Step]:
 def built_step(label: str, func: PrimFunc) -> Step:
     """The kernels of one program, or why there are none."""
     try:
-        return Step(label, func, wb.build(func), "")
+        return Step(label, func, wb.build(func, least_target(func)), "")
     except ScheduleError as error:
         return Step(label, func, None, error.headline)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -79,7 +79,15 @@ def time_tutorial() -> Results:
 
 
 def beside_cublas() -> list[Results]:
-    """fp16 products of 4096 with sums in fp32, feature by feature, each beside cuBLAS.
+    """fp16 products of 4096 with sums in fp32, feature by feature, each beside cuBLAS."""
+    every = {**mma_product.LADDER, **mma_product.VARIANTS}
+    return products_beside_cublas(
+        {name: (mma_product.scheduled(of), of.trans) for name, of in every.items()}
+    )
+
+
+def products_beside_cublas(made: Mapping[str, tuple[wb.Schedule, bool]]) -> list[Results]:
+    """Schedules of fp16 products of 4096, each with whether B lies by column and term.
 
     cuBLAS has its result in fp16, which is half as much to write.
     """
@@ -91,11 +99,11 @@ def beside_cublas() -> list[Results]:
     result, out = torch.mm(*(m.float() for m in whole)), torch.empty_like(usual[0])
     cublas = torch_graph_sample(lambda: torch.mm(*usual, out=out), AT_A_TIME)
     timed = _Timed({"cuBLAS": cublas})
-    for name, of in {**mma_product.LADDER, **mma_product.VARIANTS}.items():
-        a, b = ([m.t().contiguous() if of.trans else m for m in each] for each in (whole, usual))
+    for name, (sch, trans) in made.items():
+        a, b = ([m.t().contiguous() if trans else m for m in each] for each in (whole, usual))
         timed.add(
             name,
-            mma_product.scheduled(of),
+            sch,
             [(whole[0], a[1]), (usual[0], b[1])],
             lambda made: torch.equal(made, result),
         )

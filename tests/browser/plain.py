@@ -25,9 +25,12 @@ from tests.support.lessons import without_tables
 from tests.support.seeds import run_cell
 from workbench.widgets import Lab, static
 from workbench.widgets.ask.session import SHOWN
+from workbench.widgets.small import Small
 
 SIZE: ViewportSize = {"width": 1400, "height": 1000}
 ADDRESS = "http://localhost/"  # a page from there may use the clipboard; nothing is fetched
+DOM = ("layout", "tabbable", "tooltip")  # what every widget has
+SCRIPT = "text/javascript; charset=utf-8"
 # What of the page is seen scrolls, as a notebook's panel does: a lab is as tall as it lets it be.
 PANEL = '<body style="margin: 0"><div id="panel" style="height: 100vh; overflow-y: auto"></div>'
 
@@ -65,6 +68,26 @@ HOST = """async (render, id) => {
   render({ model, el: around.appendChild(document.createElement('div')) });
 }"""
 
+# Draws one of the small views: what it sends is answered with what that changed.
+VIEW = """async (state) => {
+  const on = new Map();
+  const tell = (event, news) => { for (const act of on.get(event) ?? []) act(news); };
+  window.hear = ({ messages, changed }) => {
+    Object.assign(state, changed);
+    for (const name of Object.keys(changed)) tell(`change:${name}`);
+    for (const news of messages) tell('msg:custom', news);
+  };
+  const model = {
+    get: (name) => state[name],
+    on: (event, act) => on.set(event, [...(on.get(event) ?? []), act]),
+    off: () => {},
+    send: async (message) => window.hear(JSON.parse(await window.ask(JSON.stringify(message)))),
+  };
+  const view = (await import('/view.js')).default;
+  const panel = document.querySelector('#panel');
+  view.render({ model, el: panel.appendChild(document.createElement('div')) });
+}"""
+
 
 class Plain:
     """A page, the labs on it, and its faults."""
@@ -76,6 +99,9 @@ class Plain:
         self.faults: list[str] = []
         page.on("pageerror", self._hear_fault)
         page.expose_function("answer", self.answer)
+        page.expose_function("ask", self._ask)
+        self.view: Small | None = None
+        self._news: dict[str, Any] = {}
 
     def _hear_fault(self, error: Error) -> None:
         self.faults.append(error.stack or str(error))
@@ -126,6 +152,38 @@ class Plain:
             )
         return self.page.locator("body")
 
+    def show(self, view: Small) -> Locator:
+        """A new page with a small view, whose messages `deliver` brings there."""
+        self.view = view
+        self._news = {"messages": [], "changed": {}}
+
+        def send(content: object, _: object = None) -> None:
+            self._news["messages"].append(content)
+
+        def state(key: str | list[str]) -> None:
+            keys = [key] if isinstance(key, str) else key
+            self._news["changed"].update({name: getattr(view, name) for name in keys})
+
+        view.send, view.send_state = send, state
+        own = [name for name in view.keys if name[0] != "_" and name not in DOM]
+        self.page.goto(ADDRESS)
+        self.page.add_style_tag(content=view._css)
+        self.page.evaluate(VIEW, {name: getattr(view, name) for name in own})
+        return self.page.locator(f".wb-{view.kind}")
+
+    def deliver(self) -> None:
+        """Bring to the page what its view has sent."""
+        self.page.evaluate("(news) => window.hear(news)", self._taken())
+
+    def _ask(self, what: str) -> str:
+        assert self.view is not None
+        self.view._handle_custom_msg(json.loads(what), [])
+        return json.dumps(self._taken())
+
+    def _taken(self) -> dict[str, Any]:
+        news, self._news = self._news, {"messages": [], "changed": {}}
+        return news
+
     def run_cells(self, notebook: str, count: int) -> Locator:
         """The labs that the first `count` code cells of a lesson open."""
         return self.open(labs_of(ROOT / "lessons" / notebook, count))
@@ -168,6 +226,7 @@ def _noting(make: Callable[..., Lab], opened: list[Lab]) -> Callable[..., Lab]:
 @contextmanager
 def plain_page(browser: Browser) -> Iterator[Plain]:
     """A page of 1400 px for labs; to begin another costs as much as a test does in it."""
+    opened: list[Plain] = []
     context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     context.set_default_timeout(10_000)
 
@@ -177,10 +236,13 @@ def plain_page(browser: Browser) -> Iterator[Plain]:
             head = f"<!doctype html><title>labs</title>{themes}<style>{static.style()}</style>"
             route.fulfill(body=head + PANEL, content_type="text/html; charset=utf-8")
         elif route.request.url == f"{ADDRESS}widget.js":
-            route.fulfill(body=static.script(), content_type="text/javascript; charset=utf-8")
+            route.fulfill(body=static.script(), content_type=SCRIPT)
+        elif route.request.url == f"{ADDRESS}view.js" and opened[0].view is not None:
+            route.fulfill(body=opened[0].view._esm, content_type=SCRIPT)
         else:
             route.abort()
 
     context.route("**/*", serve)
-    yield Plain(context.new_page())
+    opened.append(Plain(context.new_page()))
+    yield opened[0]
     context.close()

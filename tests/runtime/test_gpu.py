@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,16 @@ def test_it_times_cublas_by_the_same_protocol(worker: Worker, asked: TimeLibrary
 def test_it_says_which_library_there_is_not(worker: Worker):
     reply = worker.ask(TimeLibrary("convolve", (A.reshape(1, 1, 2, 2), B.reshape(1, 1, 2, 2))), 30)
     assert isinstance(reply, Failed) and reply.what == "no cudnn"
+
+
+def test_a_block_that_asks_for_more_shared_memory_than_the_card_has_ends_no_worker(worker: Worker):
+    """Whatever its target says that there is: a search may be for another card."""
+    greedy = replace(job(), launches=(replace(job().launches[0], shared=1 << 19),))
+    for asked in (greedy, Time(greedy)):
+        reply = worker.ask(asked, 30)
+        assert isinstance(reply, Failed) and (reply.what, reply.fatal) == ("resources", False)
+        assert reply.message == "524288 bytes of shared memory a block, of at most 232448"
+    assert isinstance(worker.ask(job(), 30), Ran)
 
 
 @pytest.mark.parametrize("asked", [job(), Time(job()), TimeLibrary("add", (A, B))])

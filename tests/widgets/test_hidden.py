@@ -23,7 +23,7 @@ from workbench import lesson
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.page.question import PICTURE, UNTIL
-from workbench.widgets.page.view import COST_PANES, MACHINE_PANES
+from workbench.widgets.page.view import LATER_PANES, MACHINE_PANES
 from workbench.widgets.still import offline
 
 EVERY = [
@@ -37,7 +37,7 @@ EVERY = [
     "memory",
     "tiles",
     "pipeline",
-    *COST_PANES,
+    *LATER_PANES,
 ]
 
 

@@ -21,7 +21,7 @@ from workbench.history.write_whole import NotWritten
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, widget
-from workbench.widgets.page.view import COST_PANES
+from workbench.widgets.page.view import LATER_PANES
 from workbench.widgets.still import offline
 from workbench.widgets.still.offline import last_page
 
@@ -165,7 +165,7 @@ def test_named_actions_are_offered_first_and_the_rest_waits():
     assert len(every) > 6 and [v["name"] for v in every if v["offered"]] == ["split", "bind"]
     assert lab.setup["panes"]["machine"] == {
         "first": ["who"],
-        "rest": ["memory", "tiles", "pipeline", *COST_PANES],
+        "rest": ["memory", "tiles", "pipeline", *LATER_PANES],
     }
     assert lab.setup["panes"]["program"]["first"] == ["tensorir"]
     assert lab.setup["starts"] == ["loop"], "neither starts at a block"
@@ -306,7 +306,7 @@ def test_panes_stand_in_the_order_given():
     panes = lab.setup["panes"]
     assert panes["machine"] == {
         "first": ["tiles", "who"],
-        "rest": ["memory", "pipeline", *COST_PANES],
+        "rest": ["memory", "pipeline", *LATER_PANES],
     }
     assert panes["program"]["first"] == ["tensorir", "cuda"]
     assert lab.view == {"program": "tensorir", "machine": "tiles"}

@@ -1,9 +1,10 @@
 """Plain data to pictures: scenes of shapes, written as SVG and HTML or as matplotlib figures."""
 
+from workbench.draw.ablation import ablation_picture
 from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
-from workbench.draw.fragments import fragments_scene
+from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
 from workbench.draw.machine import machine_scene
 from workbench.draw.memory import Times, memory_picture
 from workbench.draw.orders import orders_picture
@@ -12,17 +13,31 @@ from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, pi
 from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.requests import SCOPES, access_name
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
+from workbench.draw.search import (
+    SEARCH_VIEWS,
+    Vendor,
+    best_table,
+    best_text,
+    point_rows,
+    reasons_table,
+    search_caption,
+    search_ground,
+    search_picture,
+)
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.who import who_picture
 
 __all__ = [
+    "CALL",
+    "LANE",
     "LEVELS",
     "PICTURES",
     "Form",
     "GPU",
     "ROLES",
     "SCOPES",
+    "SEARCH_VIEWS",
     "Path",
     "Picture",
     "Rect",
@@ -31,11 +46,16 @@ __all__ = [
     "Stands",
     "Steps",
     "Times",
+    "Vendor",
     "Words",
+    "ablation_picture",
     "access_name",
     "banks_scene",
+    "best_table",
+    "best_text",
     "covered_of",
     "figure",
+    "first_call",
     "fragments_scene",
     "levels_of",
     "machine_scene",
@@ -46,6 +66,11 @@ __all__ = [
     "pipelines_picture",
     "placed",
     "plain",
+    "point_rows",
+    "reasons_table",
+    "search_caption",
+    "search_ground",
+    "search_picture",
     "standalone_svg",
     "svg",
     "svg_in_text",

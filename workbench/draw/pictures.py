@@ -10,6 +10,7 @@ from workbench import insight
 from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail, Refusal
+from workbench.draw.fragments import covered_fragments, lanes_picture, wmma_picture
 from workbench.draw.memory import Times, covered_places, memory_picture
 from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
@@ -20,6 +21,8 @@ from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import (
+    Fragments,
+    LaneCall,
     Memory,
     Occupancy,
     Pipelines,
@@ -34,7 +37,7 @@ from workbench.ir import Kernel, PrimFunc, stores
 from workbench.lower import lower, open_blocks
 from workbench.target import get
 
-PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "roofline")
+PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "roofline", "fragments")
 GPU = "nvidia/h200"  # whose multiprocessors and roofs are drawn
 
 Steps: TypeAlias = "Sequence[tuple[int, PrimFunc]]"
@@ -61,10 +64,11 @@ def picture_of(
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
     else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
-    of `steps` stand, by the numbers of these, `func` the last. With `times`, bands of "memory" are
-    as wide as these. What differs from the program `before` is marked. `source` gives the data of
-    programs, where it is kept. Raises ValueError for another name, and for a buffer, axis, value or
-    level that the program does not have.
+    of `steps` stand, by the numbers of these, `func` the last; "fragments" which lane of a warp
+    holds which cell in the "call" that `select` names, a product else. With `times`, bands of
+    "memory" are as wide as these. What differs from the program `before` is marked. `source` gives
+    the data of programs, where it is kept. Raises ValueError for another name, and for a buffer,
+    axis, value or level that the program does not have.
     """
     _check(name, buffer, level, select)
     data = source or Source()
@@ -80,6 +84,9 @@ def picture_of(
         return pipelines_picture(data.pipelines(func), then)
     if name in SCOPES:
         return _requests(func, name, buffer, select or {}, data)
+    if name == "fragments":
+        calls = data.lane_calls(func)
+        return lanes_picture(calls, select or {}) if calls else wmma_picture(data.fragments(func))
     if name == "occupancy":
         return occupancy_picture(data.occupancy(func))
     if name == "roofline":
@@ -97,7 +104,7 @@ def _check(name: str, buffer: str | None, level: str | None, select: Selection |
         raise ValueError(f"{name!r} shows all buffers, not one; leave `buffer` out")
     if level is not None and name != "tiles":
         raise ValueError(f"{name!r} has no levels; leave `level` out")
-    if select and name not in ("tiles", *SCOPES):
+    if select and name not in ("tiles", *SCOPES, "fragments"):
         raise ValueError(f"{name!r} shows all of the program; leave {', '.join(select)} out")
 
 
@@ -145,6 +152,8 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
         return (covered_occupancy(),)
     if name == "roofline":
         return (covered_roofline(),)
+    if name == "fragments":
+        return (covered_fragments(),)
     if name == "pipeline":
         return (covered_turns(source.pipelines(func)),)
     return (covered_sheets(source.tiles(func, {})),)
@@ -188,6 +197,18 @@ class Source:
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         """What its warps ask of memory of that scope, and the accesses of which that is unknown."""
         return insight.requests_of(self.kernels(func), scope)
+
+    def lane_calls(self, func: PrimFunc) -> Sequence[LaneCall]:
+        """The calls of a warp in the program that go by lanes. Raises Fail as `insight` refuses."""
+        try:
+            return insight.lane_calls(func)
+        except Refusal as refusal:
+            found = f"Can't draw fragments: {refusal.headline}"
+            raise Fail(found, detail=refusal.detail, hint=refusal.hint) from None
+
+    def fragments(self, func: PrimFunc) -> Sequence[Fragments]:
+        """What a warp holds in fragments of ``wmma``."""
+        return insight.fragments(self.kernels(func)) if insight.has_fragments(func) else ()
 
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """How full a multiprocessor is with each of its kernels."""

@@ -5,9 +5,16 @@ from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
-from workbench.insight.fragments import Fragments, calls_of_a_warp, calls_of_warps, fragments
+from workbench.insight.fragments import (
+    Fragments,
+    calls_of_a_warp,
+    calls_of_warps,
+    fragments,
+    has_fragments,
+)
 from workbench.insight.idle import idle_threads
 from workbench.insight.issued import Asked, Issued, issued
+from workbench.insight.lane_tiles import LaneCall, LaneTile, lane_calls
 from workbench.insight.launched import Part, Term
 from workbench.insight.lowered import lowered_of
 from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
@@ -35,6 +42,7 @@ from workbench.insight.tiles import (
 )
 from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
+from workbench.insight.wavefronts import WARP
 from workbench.insight.who import Cell, Group, Idle, Who, who
 from workbench.insight.why import Fault, Why, why
 
@@ -60,6 +68,8 @@ __all__ = [
     "Issued",
     "KIND_WORDS",
     "Kind",
+    "LaneCall",
+    "LaneTile",
     "Lanes",
     "Level",
     "Limit",
@@ -93,6 +103,7 @@ __all__ = [
     "Turns",
     "Use",
     "Values",
+    "WARP",
     "Wait",
     "Wavefront",
     "Who",
@@ -107,8 +118,10 @@ __all__ = [
     "counted",
     "counts",
     "fragments",
+    "has_fragments",
     "idle_threads",
     "issued",
+    "lane_calls",
     "loops_of",
     "lowered_of",
     "memory",

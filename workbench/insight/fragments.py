@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from workbench.check.kernels import extent_of
-from workbench.ir import Buffer, For, Kernel, dtypes, path_to
+from workbench.ir import Block, Buffer, For, Kernel, PrimFunc, dtypes, path_to, walk_statements
 from workbench.lower.warp_calls import TILE, WARP, WarpCall, warp_call, warp_calls
 
 # PTX ISA, wmma.load: of a tile of matrix_a or matrix_b every cell is held twice, in 16 halves of
@@ -42,6 +42,12 @@ def fragments(kernels: Sequence[Kernel]) -> tuple[Fragments, ...]:
         for buffer in kernel.allocs
         if buffer.tag in _TIMES
     )
+
+
+def has_fragments(func: PrimFunc) -> bool:
+    """Whether a program keeps anything in fragments, of any kind."""
+    blocks = (node for node in walk_statements(func.body) if isinstance(node, Block))
+    return any(buffer.is_fragment for block in blocks for buffer in block.alloc_buffers)
 
 
 def _of(kernel: Kernel, buffer: Buffer) -> Fragments:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from workbench import insight
+from workbench import draw, insight
 from workbench.diag import Fail, count_text
-from workbench.draw import fragments_scene, svg_in_text
+from workbench.draw import Picture, fragments_scene, svg_in_text
 from workbench.insight import Fragments
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
@@ -52,14 +52,35 @@ class Held:
         return f'<div style="overflow-x:auto" tabindex="0">{drawing}</div>{said}'
 
 
+@dataclass(frozen=True, slots=True)
+class HeldByLanes:
+    """The tiles of a call that goes by lanes: in a notebook a picture, printed a text."""
+
+    picture: Picture
+
+    def __repr__(self) -> str:
+        return self.picture.full
+
+    def _repr_html_(self) -> str:
+        first, *rest = self.picture.strips
+        drawing = svg_in_text(first, repr(self)) + "".join(svg_in_text(one) for one in rest)
+        said = f"<p>{escape(self.picture.caption)} <em>{self.picture.kind}</em></p>"
+        return f'<div style="overflow-x:auto" tabindex="0">{drawing}</div>{said}'
+
+
 def _named(calls: tuple[str, ...]) -> str:
     return " and ".join(calls) or "nothing"
 
 
-def fragments(program: Schedule | PrimFunc) -> Held:
+def fragments(
+    program: Schedule | PrimFunc, call: int | None = None, lane: int | None = None
+) -> Held | HeldByLanes:
     """The fragments that each warp of a program holds, and which calls write and read them.
 
-    Raises Fail where it has none, or builds no kernel.
+    Where calls go by lanes (``mma.sync``, ``ldmatrix``), which lane holds which cell in the `call`
+    of that number, in program order, by default a product; the cells of a `lane` stand out. Raises
+    Fail where there is no fragment, and where ``wmma`` is used and builds no kernel; ValueError for
+    a call or a lane that there is not.
 
     >>> try:
     ...     lesson.fragments(bound)
@@ -68,7 +89,12 @@ def fragments(program: Schedule | PrimFunc) -> Held:
     Can't show fragments: no warp of this program holds one.
     do:    keep tiles in wmma.matrix_a, wmma.matrix_b or wmma.accumulator, and tensorize them
     """
-    found = insight.fragments(kernels(function_of(program, "show fragments of")))
+    func = function_of(program, "show fragments of")
+    if draw.Source().lane_calls(func):
+        named = {draw.CALL: call, draw.LANE: lane}
+        select = {axis: number for axis, number in named.items() if number is not None}
+        return HeldByLanes(draw.picture_of(func, "fragments", select=select))
+    found = insight.fragments(kernels(func))
     if not found:
         raise Fail(
             "Can't show fragments: no warp of this program holds one",

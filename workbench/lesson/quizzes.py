@@ -17,6 +17,7 @@ from workbench.lesson.calls import Programs
 from workbench.lesson.content import Entry, contents
 from workbench.lesson.measures import AMONG, MEASURES, OF_LAUNCHES, cell_of
 from workbench.lesson.predict import why_who, would_be_right
+from workbench.lower import least_target
 from workbench.runtime.building import build
 from workbench.script import show
 from workbench.widgets.page.question import NOT_SURE, Verdict
@@ -38,7 +39,7 @@ def _tensorir(func: PrimFunc) -> str:
 
 
 def _cuda(func: PrimFunc) -> str:
-    return build(func, "cuda").source
+    return build(func, least_target(func)).source
 
 
 def _head(func: PrimFunc) -> str:

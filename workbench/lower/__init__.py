@@ -2,7 +2,8 @@
 
 from workbench.lower.faults import Fault, faults, gaps, missing, put_ahead, stand, waits, with_fault
 from workbench.lower.findings import findings
-from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics
+from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics, tensorized
+from workbench.lower.least_target import least_target
 from workbench.lower.open_blocks import open_blocks
 from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, lower
 
@@ -16,10 +17,12 @@ __all__ = [
     "Pass",
     "findings",
     "inline_tensor_intrinsics",
+    "least_target",
     "lower",
     "open_blocks",
     "put_ahead",
     "stand",
+    "tensorized",
     "waits",
     "with_fault",
 ]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 from workbench import arith
 from workbench.access.units import iterator_bounds
 from workbench.arith import Bounds
 from workbench.diag import Fail, Refusal
-from workbench.intrin import NOTE, Mismatch, TensorIntrin, inlined, match
-from workbench.ir import Block, BlockRealize, PrimFunc, attrs_dict, once
+from workbench.intrin import NOTE, Mismatch, TensorIntrin, View, inlined, match
+from workbench.ir import Block, BlockRealize, Buffer, PrimFunc, attrs_dict, once
 from workbench.ir.places import places
+
+Fits: TypeAlias = tuple[TensorIntrin, Mapping[Buffer, View]]
+"""An intrinsic that runs a block, and the tile that each of its parameters is there."""
 
 
 @once
@@ -18,13 +24,23 @@ def inline_tensor_intrinsics(func: PrimFunc) -> PrimFunc:
     A note is no proof, since anyone can leave one, and steps may follow: what the block does is
     held against the description here, as `tensorize` did.
     """
-    where = places(func)
     changed = {
-        realize.block: _implemented(realize, _bounds(func, realize))
-        for realize in where.blocks.values()
+        block: inlined(intrin, block, views) for block, (intrin, views) in tensorized(func).items()
+    }
+    return places(func).replace_each(changed) if changed else func
+
+
+@once
+def tensorized(func: PrimFunc) -> dict[Block, Fits]:
+    """What runs each block that has a note of a tensor intrinsic, in program order.
+
+    Raises Refusal where there is none of that name, and for a block that is not what it says.
+    """
+    return {
+        realize.block: _fit(realize, _bounds(func, realize))
+        for realize in places(func).blocks.values()
         if NOTE in attrs_dict(realize.block.annotations)
     }
-    return where.replace_each(changed) if changed else func
 
 
 def _bounds(func: PrimFunc, realize: BlockRealize) -> Bounds:
@@ -34,13 +50,13 @@ def _bounds(func: PrimFunc, realize: BlockRealize) -> Bounds:
     return {**dom, **arith.loop_bounds(where.all_loops_above(realize), dom)}
 
 
-def _implemented(realize: BlockRealize, dom: Bounds) -> Block:
+def _fit(realize: BlockRealize, dom: Bounds) -> Fits:
     block = realize.block
     name = attrs_dict(block.annotations)[NOTE]
     try:
         intrin = TensorIntrin.get(name)  # type: ignore[arg-type]  # any data: then there is none
         assert intrin is not None
-        return inlined(intrin, block, match(intrin, block, dom))
+        return intrin, match(intrin, block, dom)
     except Fail as unknown:
         raise Refusal(
             f"`{block.name}` has a note of the tensor intrinsic {name!r}, and there is none such",

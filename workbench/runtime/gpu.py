@@ -238,7 +238,7 @@ def _launcher(job: Run, functions: Mapping[str, Any], arrays: Sequence[Any]) -> 
         sizes = (numpy.dtype(dtype).type(value) for value, dtype in launch.sizes)
         arguments = (*(arrays[k] for k in launch.arguments), *sizes)
         if launch.shared:
-            function.max_dynamic_shared_size_bytes = launch.shared
+            _allow(function, launch.shared)
         calls.append((function, launch.grid, launch.block, arguments, launch.shared))
 
     def run() -> None:
@@ -246,6 +246,20 @@ def _launcher(job: Run, functions: Mapping[str, Any], arrays: Sequence[Any]) -> 
             function(grid, block, arguments, shared_mem=shared)
 
     return run
+
+
+class _TooLarge(Exception):
+    """A block asks for what this GPU has not, whatever its target said."""
+
+
+def _allow(function: Any, shared: int) -> None:
+    """Let the function's blocks ask for `shared` bytes: CUDA calls too many an invalid value."""
+    import cupy
+
+    most = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+    if shared > most:
+        raise _TooLarge(f"{shared} bytes of shared memory a block, of at most {most}")
+    function.max_dynamic_shared_size_bytes = shared
 
 
 def _to_device(job: Run) -> list[Any]:
@@ -269,6 +283,8 @@ def _guarded(work: Callable[[], Answer]) -> Answer | Failed:
         return _full(cupy)
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
         return _cuda_failure(cupy, str(error))
+    except _TooLarge as error:
+        return Failed("resources", str(error))
     except libraries.NoLibrary as error:
         return Failed(error.what, str(error))
     except (RuntimeError, OSError, ImportError) as error:

@@ -64,13 +64,17 @@ def add(a: np.ndarray, b: np.ndarray) -> Library:
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> Library:
-    """cuBLAS's `a @ b` in float32 (no TF32, which rounds the inputs to 10 bits)."""
+    """cuBLAS's `a @ b` in float32 (no TF32, which rounds the inputs to 10 bits), or of halves.
+
+    Of halves it sums in float32, and has its result in halves.
+    """
+    of_halves = " float16" * (a.dtype == "float16")
     return Library(
         "cuBLAS",
         f"{a.shape} by {b.shape}",
-        recorded.vendor_key("matmul", a.shape, b.shape),
+        recorded.vendor_key(f"matmul{of_halves}", a.shape, b.shape),
         lambda: TimeLibrary("multiply", (a, b)),
-        "1024 by 1024",
+        "1024 by 1024, or 4096 by 4096 of halves",
     )
 
 
@@ -115,7 +119,7 @@ def window_sums(a: np.ndarray, height: int, width: int) -> Library:
 
 
 def time_matmul(a: np.ndarray, b: np.ndarray) -> Timing:
-    """How long cuBLAS needs for `a @ b` in float32, see `matmul` and `Library.time`."""
+    """How long cuBLAS needs for `a @ b`, see `matmul` and `Library.time`."""
     return matmul(a, b).time()
 
 

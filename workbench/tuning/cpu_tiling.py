@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from workbench.history.handles import BlockHandle
 from workbench.schedule import Schedule
-from workbench.tuning.multi_level_tiling import MAX_INNERMOST, UNROLLED, tile_loops, unroll_inner
+from workbench.tuning.loops import tile_loops, unroll_inner
+from workbench.tuning.multi_level_tiling import MAX_INNERMOST, UNROLLED
 
 
 def cpu_tiling(sch: Schedule, block: BlockHandle) -> None:

@@ -9,16 +9,17 @@ fetched by all threads together, and results are summed in registers. All of it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from workbench.arith import relax
 from workbench.history.handles import BlockHandle, LoopHandle
-from workbench.ir import Block, BufferRegion, Const, For, Var, dtypes
-from workbench.ir.places import places
+from workbench.ir import Block, BufferRegion, Var, dtypes
 from workbench.schedule import Schedule
 from workbench.target import Target
+from workbench.tuning.loops import number, tile_loops, times, unroll_inner
 from workbench.tuning.space import require
+from workbench.tuning.split_sum import most_parts, split_sum
 
 MAX_INNERMOST = 64  # as MetaSchedule's for CUDA
 MOST_VIRTUAL_THREADS = 8  # as TVM's VerifyGPUCode
@@ -40,49 +41,83 @@ class Tiles:
         return prod(tile[k] for tile in self.spatial)
 
 
-def tile_loops(sch: Schedule, block: BlockHandle) -> tuple[list[LoopHandle], list[LoopHandle]]:
-    """The loops around `block` over the result, and those that are summed over.
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What was chosen for a block: `widths` are of what it reads, and `stored` of what it makes."""
 
-    Refused unless each is a whole iterator of it.
-    """
-    realize = places(sch.func).blocks[block.key]
-    kinds = {
-        value: it.kind
-        for it, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    }
-    loops = sch.get_loops(block)
-    require(
-        len(kinds) == len(loops) and all(loop.key in kinds for loop in loops),
-        f"the loops of {block.name} are not its iterators",
-    )
-    spatial = [loop for loop in loops if kinds[loop.key] == "spatial"]
-    return spatial, [loop for loop in loops if kinds[loop.key] == "reduce"]
+    tiles: Tiles
+    parts: int
+    reads: tuple[BufferRegion, ...]
+    widths: tuple[int, ...]
+    stored: int
+    near: int
+    unrolled: int
 
 
 def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> None:
     """Tile `block`, a sum, in all levels.
 
     Choices are its factors, how wide threads fetch what it reads and store what it makes, whether
-    what a thread reads of shared memory is copied to registers first, and how much is unrolled.
+    what a thread reads of shared memory is copied to registers first, and how much is unrolled;
+    where the result has few cells, the outermost factor of the first loop that is summed over is in
+    how many parts the sum is made, see `split_sum`.
     """
     spatial, summed = tile_loops(sch, block)
-    tiles = Tiles(
-        tuple(tuple(sch.sample_perfect_tile(i, 5, MAX_INNERMOST)) for i in spatial),
-        tuple(tuple(sch.sample_perfect_tile(k, 3, MAX_INNERMOST)) for k in summed),
-    )
+    most = most_parts(target, prod(times(sch, i) for i in spatial))
     body = sch.get(block)
     assert isinstance(body, Block)
-    reads = [region for region in body.reads if region.buffer not in _written(body)]
-    widths = [_width(sch, region) for region in reads]
-    stored = _width(sch, body.writes[0])
-    near = sch.sample_categorical([0, 1], probs=[0.5, 0.5])
-    unrolled = sch.sample_categorical(UNROLLED, probs=[1 / len(UNROLLED)] * len(UNROLLED))
-    _check(body, reads, tiles, target)
-    threads = tiles.level(2)
+    chosen = _choose(sch, body, spatial, summed, most)
+    require(chosen.parts <= most, f"{chosen.parts} parts of a sum, more than {most}")
+    _check(body, chosen.reads, chosen.tiles, target)
+    tiles = chosen.tiles
+    if chosen.parts > 1:
+        block, own = split_sum(sch, block, summed[0], chosen.parts)
+        spatial, summed = tile_loops(sch, block)
+        rows = list(tiles.spatial)
+        rows.insert(spatial.index(own), (chosen.parts, 1, 1, 1, 1))
+        tiles = Tiles(tuple(rows), tiles.summed)
+    _tile(sch, block, spatial, summed, replace(chosen, tiles=tiles))
 
+
+def _choose(
+    sch: Schedule,
+    body: Block,
+    spatial: Sequence[LoopHandle],
+    summed: Sequence[LoopHandle],
+    most_parts: int,
+) -> _Chosen:
+    S = [tuple(sch.sample_perfect_tile(i, 5, MAX_INNERMOST)) for i in spatial]
+    counts = [4 if most_parts > 1 and k == summed[0] else 3 for k in summed]
+    R = [
+        tuple(sch.sample_perfect_tile(k, n, MAX_INNERMOST))
+        for k, n in zip(summed, counts, strict=True)
+    ]
+    reads = tuple(region for region in body.reads if region.buffer not in _written(body))
+    return _Chosen(
+        tiles=Tiles(tuple(S), tuple(tile[-3:] for tile in R)),
+        parts=prod(R[0][:-3]),
+        reads=reads,
+        widths=tuple(_width(sch, region) for region in reads),
+        stored=_width(sch, body.writes[0]),
+        near=sch.sample_categorical([0, 1], probs=[0.5, 0.5]),
+        unrolled=sch.sample_categorical(UNROLLED, probs=[1 / len(UNROLLED)] * len(UNROLLED)),
+    )
+
+
+def _tile(
+    sch: Schedule,
+    block: BlockHandle,
+    spatial: Sequence[LoopHandle],
+    summed: Sequence[LoopHandle],
+    chosen: _Chosen,
+) -> None:
+    body, tiles = sch.get(block), chosen.tiles
+    assert isinstance(body, Block)
+    own_buffers = _written(body)
+    places = [k for k, region in enumerate(body.reads) if region.buffer not in own_buffers]
     local = sch.cache_write(block, 0, "local")
-    copies = [sch.cache_read(block, body.reads.index(region), "shared") for region in reads]
-    own = [sch.cache_read(block, body.reads.index(region), "local") for region in reads * near]
+    copies = [sch.cache_read(block, k, "shared") for k in places]
+    own = [sch.cache_read(block, k, "local") for k in places * chosen.near]
     S = [sch.split(i, factors=tile) for i, tile in zip(spatial, tiles.spatial, strict=True)]
     R = [sch.split(k, factors=tile) for k, tile in zip(summed, tiles.summed, strict=True)]
     levels = _levels(S, R)
@@ -92,17 +127,16 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
         fused = sch.fuse(*level) if len(level) > 1 else level[0]
         sch.bind(fused, axis)
     sch.reverse_compute_at(local, fused)
-    _vectorize(sch, local, fused, stored)
+    _vectorize(sch, local, fused, chosen.stored)
+    lanes = VECTOR_BYTES // dtypes.itemsize(body.writes[0].buffer.dtype)
     for copy in own:
         sch.compute_at(copy, levels[4][-1])
-        _vectorize(
-            sch, copy, levels[4][-1], VECTOR_BYTES // dtypes.itemsize(body.writes[0].buffer.dtype)
-        )
-    outer = levels[3][-1]
-    for copy, width in zip(copies, widths, strict=True):
+        _vectorize(sch, copy, levels[4][-1], lanes)
+    outer, threads = levels[3][-1], tiles.level(2)
+    for copy, width in zip(copies, chosen.widths, strict=True):
         sch.compute_at(copy, outer)
-        _fetch(sch, copy, outer, threads, width)
-    unroll_inner(sch, [loop for level in levels[4:] for loop in level], unrolled)
+        _fetch(sch, copy, outer, threads, width, chosen.unrolled)
+    unroll_inner(sch, [loop for level in levels[4:] for loop in level], chosen.unrolled)
     sch.decompose_reduction(block, levels[3][0])
 
 
@@ -147,28 +181,29 @@ def _shared_bytes(block: Block, region: BufferRegion, tiles: Tiles) -> int:
         tile = next(spatial)[1:] if it.kind == "spatial" else next(summed)[1:]
         counts[it.var] = (0, prod(tile) - 1)
     box = relax(region.region, counts, region.buffer.shape)
-    cells = prod(_number(dim.extent) for dim in box)
+    cells = prod(number(dim.extent) for dim in box)
     return cells * dtypes.itemsize(region.buffer.dtype)
 
 
-def _number(size: object) -> int:
-    require(isinstance(size, Const), "what a tile reads depends on more than its size")
-    assert isinstance(size, Const)
-    return int(size.value)
+def _fetch(
+    sch: Schedule, copy: BlockHandle, outer: LoopHandle, threads: int, width: int, most: int
+) -> None:
+    """All threads of a block fetch the tile together, side by side, `width` values at a time.
 
-
-def _fetch(sch: Schedule, copy: BlockHandle, outer: LoopHandle, threads: int, width: int) -> None:
-    """All threads of a block fetch the tile together, side by side, `width` values at a time."""
+    At most `most` turns of a thread are written out: it waits for their loads together, where nvcc
+    writes out 4 turns of a loop whose last turn has a guard.
+    """
     loops = sch.get_loops(copy)
     own = loops[loops.index(outer) + 1 :]
-    cells = prod(_times(sch, loop) for loop in own)
     together = sch.fuse(*own) if len(own) > 1 else own[0]
-    if cells % (threads * width):  # a guard around a vector is none of its lanes
-        width = 1
-    _, lane, vector = sch.split(together, factors=[None, threads, width])
+    wide = width > 1 and times(sch, together) % width == 0
+    if wide:  # before the turns are cut, so that a guard is around whole vectors
+        together, vector = sch.split(together, factors=[None, width])
+    turn, lane = sch.split(together, factors=[None, threads])
     sch.bind(lane, "threadIdx.x")
-    if width > 1:
+    if wide:
         sch.vectorize(vector)
+    unroll_inner(sch, [turn], most)
 
 
 def _vectorize(sch: Schedule, copy: BlockHandle, outer: LoopHandle, width: int) -> None:
@@ -177,23 +212,5 @@ def _vectorize(sch: Schedule, copy: BlockHandle, outer: LoopHandle, width: int) 
     Where that divides how often it runs.
     """
     (*_, last) = sch.get_loops(copy)
-    if width > 1 and last != outer and _times(sch, last) % width == 0:
+    if width > 1 and last != outer and times(sch, last) % width == 0:
         sch.vectorize(sch.split(last, factors=[None, width])[1])
-
-
-def _times(sch: Schedule, loop: LoopHandle) -> int:
-    node = sch.get(loop)
-    assert isinstance(node, For)
-    return _number(node.extent)
-
-
-def unroll_inner(sch: Schedule, loops: Sequence[LoopHandle], most: int) -> None:
-    """Write out the innermost of `loops`, as many as make at most `most` turns together."""
-    turns = 1
-    for loop in reversed(loops):
-        times = _times(sch, loop)
-        turns *= times
-        if turns > most:
-            return
-        if times > 1:
-            sch.unroll(loop)

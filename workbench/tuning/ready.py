@@ -7,7 +7,8 @@ from workbench.ir import Block
 from workbench.schedule import Schedule, ScheduleError
 from workbench.target import Target
 from workbench.tuning.cpu_tiling import cpu_tiling
-from workbench.tuning.multi_level_tiling import multi_level_tiling, tile_loops
+from workbench.tuning.loops import tile_loops
+from workbench.tuning.multi_level_tiling import multi_level_tiling
 from workbench.tuning.space import Space
 
 THREADS = (32, 64, 128, 256, 512, 1024)  # a block's, of those MetaSchedule's AutoBind tries
@@ -16,9 +17,9 @@ THREADS = (32, 64, 128, 256, 512, 1024)  # a block's, of those MetaSchedule's Au
 def ready(target: Target) -> Space:
     """A space for any program of sums and elementwise blocks on `target`, a GPU or a CPU.
 
-    In order: each sum is tiled in all levels, "SSSRRSRS" on a GPU and "SSRSRS" on a CPU, a block
-    that can be is inlined into its readers, else into what makes its input, and what has no threads
-    on a GPU yet is bound to them.
+    In order: each sum is tiled in all levels, "SSSRRSRS" on a GPU, where one of few cells may be
+    split into parts, and "SSRSRS" on a CPU; a block that can be is inlined into its readers, else
+    into what makes its input; and what has no threads on a GPU yet is bound to them.
 
     >>> sch = wb.Schedule(add, seed=0)
     >>> tuning.ready(wb.target.get("nvidia/h200"))(sch)

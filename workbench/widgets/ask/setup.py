@@ -23,7 +23,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.guess import Guess
 from workbench.widgets.page.offers import Given, asked
 from workbench.widgets.page.question import Question, Task, asks
-from workbench.widgets.page.view import COST_PANES, MACHINE_PANES, PROGRAM_PANES
+from workbench.widgets.page.view import LATER_PANES, MACHINE_PANES, PROGRAM_PANES
 from workbench.widgets.run.runner import device_text
 
 PANES = {
@@ -42,6 +42,7 @@ LABELS = {
     "banks": "banks",
     "occupancy": "occupancy",
     "roofline": "roofline",
+    "fragments": "fragments",
 }
 
 
@@ -151,7 +152,7 @@ def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, 
     The rest is under "more". TensorIR is always the first of the program's.
     """
     names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
-    usual = [name for name in names.values() if name not in COST_PANES]
+    usual = [name for name in names.values() if name not in LATER_PANES]
     wanted = [names[name] for name in given] if given is not None else usual
 
     def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:

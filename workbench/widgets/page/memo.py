@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from workbench import runtime
 from workbench.diag import Fail
 from workbench.ir import PrimFunc, remembered
+from workbench.lower import least_target
 from workbench.runtime import Built
 
 R = TypeVar("R")
 
-FIRST = "cuda"  # what is built for others starts from it
+FIRST = "cuda"  # what is built for others starts from it; of `mma.sync`, the least that has it
 CPU = "c"
 
 
@@ -46,7 +47,7 @@ def build(func: PrimFunc, target: str = FIRST) -> Built:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if target == FIRST:
-                return runtime.build(func, target)
+                return runtime.build(func, least_target(func))
             try:
                 first = build(func)
             except Fail:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from workbench import check, lower, target
+from workbench import check, insight, lower, target
 from workbench.diag import Fail, Refusal
-from workbench.draw import SCOPES, Steps, Times
+from workbench.draw import Steps, Times
 from workbench.history.history import HistoryNode
 from workbench.ir import For, PrimFunc, Var, walk
 from workbench.ir.places import places
@@ -21,6 +21,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.guess import Guess, guessed_number, shown_guess
 from workbench.widgets.page.memo import build, is_built, memo
 from workbench.widgets.page.pictures import (
+    NUMBERED,
     axes_of,
     covered_pane,
     levels_of,
@@ -41,8 +42,8 @@ from workbench.widgets.page.texts import lines_of, text_pane
 from workbench.widgets.page.view import View
 from workbench.widgets.page.why_slow import shown_why
 
-PICTURES: Mapping[str, Topic] = {"roofline": "time"}
-"""What pictures tell that are not counts."""
+PICTURES: Mapping[str, Topic] = {"who": "who", "roofline": "time"}
+"""What pictures tell that are not counts, by their kind."""
 KEPT = ("ok", "brief", "text", "refusal")  # of a run, while the question is open
 
 
@@ -64,8 +65,8 @@ def page(
         hidden = desk.hides("counts", node.func, node.before)
         made["axes"] = [] if hidden else axes_of(node.func)
         made["levels"] = [] if hidden else levels_of(node.func)
-    if view.machine in SCOPES:
-        hidden = desk.hides("counts", node.func, node.before)
+    if view.machine in NUMBERED:
+        hidden = desk.hides(topic_of(view.machine), node.func, node.before)
         found = [] if hidden else requests_of(node.func, view.machine, desk.gpu)
         made["requests"] = {**made["requests"], view.machine: found}
     picture = picture_name(node.func, view, desk.gpu)
@@ -111,13 +112,17 @@ def shown_picture(
     steps: Steps = (),
 ) -> dict[str, Any]:
     """The picture; what of it would tell is covered while the question is open."""
-    told: Topic = "who" if name.startswith(who_name("")) else PICTURES.get(name, "counts")
-    if desk.hides(told, func, before):
+    if desk.hides(topic_of(name), func, before):
         return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
     times = band_times(desk, func, before) if name == "memory" else None
     gpu = desk.gpu
     key = ("picture", name, gpu, asked, before, steps, times and (desk.owner, times.before is None))
     return memo(func, key, lambda: picture_pane(name, func, asked, before, steps, times, gpu))
+
+
+def topic_of(picture: str) -> Topic:
+    """What the picture of a name tells."""
+    return PICTURES.get(picture.partition(":")[0], "counts")
 
 
 def band_times(desk: Desk, func: PrimFunc, before: PrimFunc | None) -> Times | None:
@@ -181,6 +186,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "pictures": {},
         "requests": {},
         "shown": {},
+        "brings": ["fragments"] if insight.has_fragments(node.func) else [],
         "places": sorted_places(node, desk),
         "offers": {},
         "verdict": None if desk.open else _verdict(node, desk.question),
@@ -204,7 +210,7 @@ def _of_program(func: PrimFunc) -> list[check.Finding]:
     opened = lower.open_blocks(func)
     with suppress(Refusal):  # what can't be run by an intrinsic is told where it is built
         opened = lower.inline_tensor_intrinsics(opened)
-    return check.check_program(opened, target.get("cuda"))
+    return check.check_program(opened, target.get(lower.least_target(func)))
 
 
 def _of_vectors(func: PrimFunc) -> list[check.Finding]:

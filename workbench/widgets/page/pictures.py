@@ -10,7 +10,7 @@ from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail, count_text
 from workbench.draw import SCOPES, Steps, Times
-from workbench.insight import Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
+from workbench.insight import LaneCall, Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
 from workbench.insight.made import UNITS
 from workbench.ir import Kernel, PrimFunc, stores
@@ -20,6 +20,7 @@ from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View
 
 SAVED_COSTS = 3  # requests of an access that a saved page has pictures of: so many costs
+NUMBERED = (*SCOPES, "fragments")  # show one of several: a request, a call
 SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
 ROLES = {
     "block": "block",
@@ -167,8 +168,8 @@ def picture_name(func: PrimFunc, view: View, gpu: str) -> str:
         return who_name(shown) if shown else ""
     if view.machine == "tiles":
         return tiles_name(axes_of(func), view.select)
-    if view.machine in SCOPES:
-        return requests_name(func, view, gpu)
+    if view.machine in NUMBERED:
+        return numbered_name(func, view, gpu)
     return view.machine
 
 
@@ -177,9 +178,30 @@ def requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
 
     `axes` are what its slider selects, each beginning where the worst request is; `picture` shows
     that. A saved page has, in place of all of them, some that take `costs` of their own, the worst
-    first. There are none where there is no kernel for `gpu`; the picture itself tells why.
+    first. Of fragments they are calls of a warp, and the slider selects a lane. There are none
+    where there is no kernel for `gpu`; the picture itself tells why.
     """
-    return memo(func, f"accesses {pane} on {gpu}", lambda: _requests_of(func, pane, gpu))
+    make = _calls_of if pane == "fragments" else _requests_of
+    return memo(func, f"accesses {pane} on {gpu}", lambda: make(func, pane, gpu))
+
+
+def _calls_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
+    try:
+        calls = _Kept(gpu).lane_calls(func)
+    except Fail:
+        return []
+    lane = {"key": draw.LANE, "extent": insight.WARP, "label": "lane", "start": -1, "main": True}
+    first = draw.first_call(calls)
+    return [
+        {
+            "name": call.title,
+            "first": k == first,
+            "picture": f"{pane}:{draw.CALL}={k}",
+            "costs": [],
+            "axes": [lane],
+        }
+        for k, call in enumerate(calls)
+    ]
 
 
 def _requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
@@ -228,8 +250,11 @@ def _costs_of(one: Requests, picture: str) -> list[dict[str, Any]]:
     ]
 
 
-def requests_name(func: PrimFunc, view: View, gpu: str) -> str:
-    """The picture of a request: "banks:access=2,k_0=3"; what stands where the worst is unsaid."""
+def numbered_name(func: PrimFunc, view: View, gpu: str) -> str:
+    """The picture of a request: "banks:access=2,k_0=3"; what stands where the worst is unsaid.
+
+    Of a call of a warp: "fragments:call=1,threadIdx.x=5".
+    """
     accesses = requests_of(func, view.machine, gpu)
     if not accesses:
         return view.machine
@@ -237,11 +262,13 @@ def requests_name(func: PrimFunc, view: View, gpu: str) -> str:
         (k for k, one in enumerate(accesses) if one["name"] == view.access),
         next(k for k, one in enumerate(accesses) if one["first"]),
     )
-    found, _ = _Kept(gpu).requests(func, SCOPES[view.machine])
-    there = {axis: extent for axis, extent in found[number].extents.items() if axis in view.select}
+    extents: Mapping[str, int] = {draw.LANE: insight.WARP}
+    if view.machine in SCOPES:
+        extents = _Kept(gpu).requests(func, SCOPES[view.machine])[0][number].extents
+    there = {axis: extent for axis, extent in extents.items() if axis in view.select}
     at = {axis: min(view.select[axis], extent - 1) for axis, extent in there.items()}
     chosen = [f",{axis}={value}" for axis, value in at.items() if value >= 0]
-    return f"{view.machine}:access={number}{''.join(chosen)}"
+    return f"{accesses[number]['picture']}{''.join(chosen)}"
 
 
 def who_name(buffer: str) -> str:
@@ -268,13 +295,13 @@ def selection_of(name: str) -> dict[str, int]:
 def shown_alone(pictures: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
     """`pictures` without those that the ones `shown` slide to: a page grows by no dragging.
 
-    Of requests to one memory there is just the one that is shown.
+    Of requests to one memory, and of calls, there is just the one that is shown.
     """
     tiles = pictures.get(shown.get("tiles", ""), {})
 
     def stays(name: str) -> bool:
         kind = name.partition(":")[0]
-        if name == shown.get(kind) or kind not in ("tiles", *SCOPES):
+        if name == shown.get(kind) or kind not in ("tiles", *NUMBERED):
             return True
         return kind == "tiles" and not slides_to(tiles, selection_of(name))
 
@@ -302,7 +329,8 @@ def picture_pane(
     times: Times | None = None,
     gpu: str = draw.GPU,
 ) -> dict[str, Any]:
-    """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3".
+    """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3",
+    "fragments:call=1,threadIdx.x=5".
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
     requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
@@ -310,7 +338,7 @@ def picture_pane(
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
-    select = selection_of(name) if kind in ("tiles", *SCOPES) else None
+    select = selection_of(name) if kind in ("tiles", *NUMBERED) else None
     try:
         made = draw.plain(
             draw.picture_of(
@@ -331,6 +359,8 @@ def picture_pane(
         return made
     if kind in SCOPES:
         return {**made, "at": _request_at(func, kind, select, gpu)}
+    if kind == "fragments":
+        return {**made, "at": {draw.LANE: select.get(draw.LANE, -1)}} if select else made
     if made["slides"]:
         made["slides"]["at"] = select
     return {**made, "at": _at(func, select)}
@@ -388,6 +418,9 @@ class _Kept(draw.Source):
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         name = f"requests {scope} on {self.gpu}"
         return memo(func, name, lambda: draw.Source.requests(self, func, scope))
+
+    def lane_calls(self, func: PrimFunc) -> Sequence[LaneCall]:
+        return memo(func, "calls of lanes", lambda: draw.Source.lane_calls(self, func))
 
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """With the registers that a compiler told in this session, for a GPU of the same kind."""

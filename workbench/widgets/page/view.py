@@ -11,7 +11,8 @@ from workbench.diag import Fail
 
 PROGRAM_PANES = ("tensorir", "loops", *LANGUAGES, "code")
 COST_PANES = ("sectors", "banks", "occupancy", "roofline")
-MACHINE_PANES = ("who", "memory", "tiles", "pipeline", *COST_PANES)
+LATER_PANES = (*COST_PANES, "fragments")  # which a lab shows first where it is asked to
+MACHINE_PANES = ("who", "memory", "tiles", "pipeline", *LATER_PANES)
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,14 @@ export class Lab {
   redoTo(id) {
     return this.redo.get(id) ?? this.tree.find((node) => node.parent === id)?.id ?? null;
   }
+  /** The panes of a side that are shown first, and the rest: first, too, what a program brings. */
   panes(side) {
-    return this.setup.panes[side];
+    const { first, rest } = this.setup.panes[side];
+    const brings = this.page?.brings ?? [];
+    return {
+      first: [...first, ...rest.filter((name) => brings.includes(name))],
+      rest: rest.filter((name) => !brings.includes(name)),
+    };
   }
   comparison() {
     return this.model.get(`compare_${this.against}_${this.at}`);
@@ -86,10 +92,11 @@ export class Lab {
 
   /** Which of the requests of an access a saved page shows: what is chosen, else the worst. */
   savedRequest(pane) {
-    const { costs = [] } = this.request(pane) ?? {};
+    const request = this.request(pane);
+    const costs = request?.costs ?? [];
     const { select: chosen = {} } = this.view;
     const is = ({ select }) => Object.entries(select).every(([axis, n]) => chosen[axis] === n);
-    return costs.find(is) ?? costs[0];
+    return costs.find(is) ?? costs[0] ?? request;
   }
 
   /** The access whose requests a pane shows: the one that is chosen, else that with the worst. */

@@ -66,12 +66,14 @@ export function machinePane(lab, menu) {
     ];
   }
 
-  /** Which access, and one slider for all that numbers its requests. */
+  /** Which access, and one slider for all that numbers its requests; which call, and its lanes. */
   function requestControls({ requests, pictures }, shown, request, pane) {
     const names = requests[pane].map(({ name }) => [name, name]);
     const axes = lab.setup.offline ? [] : request.axes;
     return [
-      choice("requests of", names, request.name, (access) => lab.show({ access })),
+      choice(pane === "fragments" ? "call" : "requests of", names, request.name, (access) =>
+        lab.show({ access }),
+      ),
       ...(lab.setup.offline && request.costs.length > 1 ? [costChoice(request.costs, pane)] : []),
       ...stage.controls({ axes, pictures }, shown),
     ];
@@ -95,6 +97,7 @@ export function machinePane(lab, menu) {
       lab.page?.axes,
       lab.page?.buffers,
       lab.page?.requests,
+      lab.page?.brings,
       lab.page?.act,
     ],
   };

@@ -1,0 +1,52 @@
+"""What was decided, in words: the choices of a space by their names, and decisions as one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.history.step import Ref
+from workbench.schedule import Schedule
+from workbench.tuning.space import Decisions
+from workbench.verbs.choices import CategoricalDomain, Decision, Domain, LocationDomain
+from workbench.verbs.primitive import REGISTRY
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice of a space: its `name`, and what may be decided, where that is known."""
+
+    name: str
+    domain: Domain | None = None
+
+    def said(self, decision: Decision) -> str:
+        """A decision as one reads it: 64 × 1 × 2 × 2, 512, inlined.
+
+        >>> tuning.Choice("i").said((64, 2))
+        '64 × 2'
+        """
+        if isinstance(decision, tuple):
+            return " × ".join(map(str, decision))
+        if isinstance(self.domain, CategoricalDomain) and not self.domain.wrong(decision):
+            return str(self.domain.candidates[decision])
+        if isinstance(self.domain, LocationDomain):
+            words = {-1: "inlined", -2: "where it is"}
+            return words.get(decision, f"at loop {decision}")
+        return f"number {decision}"
+
+
+def choices_of(schedule: Schedule, domains: Sequence[Domain]) -> tuple[Choice, ...]:
+    """The choices that a candidate met, each of one of `domains`: named after its loop or block."""
+    names: list[str] = []
+    for step in schedule.trace:
+        if REGISTRY[step.verb].domain is not None:
+            of = next((arg for arg in step.args if isinstance(arg, Ref)), None)
+            names.append(of.name if of else f"choice {len(names)}")
+    return tuple(Choice(name, domain) for name, domain in zip(names, domains, strict=True))
+
+
+def named(choices: Sequence[Choice], decisions: Decisions) -> tuple[Choice, ...]:
+    """`choices` where there is one for each decision; of other choices only numbers are known."""
+    if len(choices) == len(decisions):
+        return tuple(choices)
+    return tuple(Choice(f"choice {k}") for k in range(len(decisions)))
