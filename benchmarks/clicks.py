@@ -1,9 +1,9 @@
 """From a click to the page drawn, in a real browser: ``python -m benchmarks.clicks [rounds]``.
 
-A lab of each lesson in JupyterLab, or with ``[rounds] 3 8`` of these: in lesson 1 steps are applied
-by their form; each step of the history, and each pane, is opened by a click. The page itself takes the times, from the
-click to the frame in which a pane is drawn anew, and to that of the last change, which the costs
-make. What else the machine does counts in: see the load that is told.
+A lab of each lesson in JupyterLab, or with ``[rounds] 3 8`` of these; in lesson 1 steps are applied
+by their form; each step of the history, and each pane, is opened by a click. The page itself takes
+the times, from the click to the frame in which a pane is drawn anew, and to that of the last
+change, which the costs make. What else the machine does counts in: see the load that is told.
 """
 
 from __future__ import annotations

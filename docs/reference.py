@@ -66,8 +66,11 @@ def public() -> dict[str, dict[str, Any]]:
     of_te = [name for name in wb.te.__all__ if name not in (*OF_ONE, *OF_TWO)]
     of_schedule = [name for name in _members(wb.Schedule) if name not in verbs()]
     handles = ("LoopHandle", "BlockHandle")
-    of_tuning = ("require", "ready", "read", "show")
-    tried, of_tried = wb.tuning.Tried, ("best", "figure", "candidate", "beside", "ablation")
+    of_tuning = ("require", "choices", "ready", "read", "show")
+    tried, of_tried = (
+        wb.tuning.Tried,
+        ("best", "choices", "figure", "candidate", "beside", "ablation"),
+    )
     return {
         "wb": {
             **{f"wb.{name}": getattr(wb, name) for name in wb._HOME},

@@ -43,11 +43,11 @@ HOST = """async (render, id) => {
   const tell = (event) => { for (const act of on.get(event) ?? []) act(); };
   const change = () => tell('change');
   const ask = async (what) => {
-    const { told, running } = JSON.parse(await window.answer(id, JSON.stringify(what)));
+    const { told, running, said } = JSON.parse(await window.answer(id, JSON.stringify(what)));
     Object.assign(state, told);
     if (Object.keys(told).length) change();
     if (what.message || what.chosen) {
-      tell('msg:custom'); // all that is asked is answered
+      for (const content of said) for (const act of on.get('msg:custom') ?? []) act(content);
       for (const look of news) if (look !== own) look();
     }
     clearTimeout(soon);
@@ -96,6 +96,7 @@ class Plain:
         self.page = page
         self.labs: list[Lab] = []
         self.sent: list[dict[str, object]] = []  # of each lab: the traits that the page has
+        self.said: list[object] = []  # what a lab sent in answer to what is asked now
         self.faults: list[str] = []
         page.on("pageerror", self._hear_fault)
         page.expose_function("answer", self.answer)
@@ -119,6 +120,7 @@ class Plain:
     def add(self, lab: Lab) -> int:
         """Answer for a lab from now on, under the number that this returns."""
         lab.comm = None  # `answer` tells what changed; to pack it for a notebook as well takes long
+        lab.send = self.said.append  # type: ignore[method-assign]
         self.labs.append(lab)
         self.sent.append({})
         return len(self.labs) - 1
@@ -140,7 +142,8 @@ class Plain:
         }
         new = {name: value for name, value in shown.items() if sent.get(name, sent) is not value}
         sent.update(new)
-        return json.dumps({"told": new, "running": running})
+        said, self.said[:] = [*self.said], []
+        return json.dumps({"told": new, "running": running, "said": said})
 
     def open(self, labs: list[Lab]) -> Locator:
         """A new page with these labs, one below the other."""

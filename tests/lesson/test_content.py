@@ -48,7 +48,7 @@ def read(text: str) -> None:
 
 def test_every_lesson_has_a_file_of_which_all_is_read():
     """What the quizzes of each say is worked out in test_quiz."""
-    assert list(contents()) == list(questions.LESSONS) and len(contents()) == 11
+    assert list(contents()) == list(questions.LESSONS) and len(contents()) == 12
     asked = [name for content in contents().values() for name in content.quizzes]
     assert asked == list(quizzes.QUIZZES)
     read(PREDICTION + ITEM)

@@ -30,6 +30,10 @@ PROGRAMS: dict[str, tuple[Steps, Steps]] = {
         lambda sch: naive(sch, 16),
         lambda sch: blocking_with_shared(sch, 8, 8, 8, 8, 8),
     ),
+    "searched_time": (
+        lambda sch: lesson.in_shared(sch, (8, 8), (8, 8), 8),
+        lambda sch: lesson.in_shared(sch, (4, 4), (16, 16), 16),
+    ),
     "blocks_time": (
         lambda sch: lesson.in_shared(sch, (8, 8), (16, 16), 8),
         lambda sch: lesson.in_shared(sch, (4, 4), (16, 16), 8),
@@ -39,6 +43,7 @@ PROGRAMS: dict[str, tuple[Steps, Steps]] = {
 SAID = {
     "tile_time": (0.39, 512 / 3072),
     "shared_time": (0.34, 32 / 3072),
+    "searched_time": (0.56, 1),
     "blocks_time": (0.46, 2),
 }
 """What the texts say: the share of the time that is left, and of the loads."""

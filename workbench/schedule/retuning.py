@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from workbench.diag import count_text
@@ -16,6 +17,17 @@ from workbench.schedule.arguments import as_given
 from workbench.verbs import primitive
 
 Changes = Mapping[int, Mapping[str, Any]]
+
+
+class StepsRefused(ScheduleError):
+    """An earlier step that can't be changed, for what a later one says.
+
+    That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
+    anything in it.
+    """
+
+    step: int = 0
+    also: Changes = MappingProxyType({})
 
 
 class Cursor(Protocol):
@@ -67,11 +79,12 @@ def retuned(
         hint = (
             f"let step {number} make {count_text(before, 'loop')}, as it did: later steps use them"
         )
-    if tied and end is None:
-        call = as_given((number,), {**changed, "also": {**also, **tied}})
+    follow = {**also, **tied} if tied and end is None else {}
+    if follow:
+        call = as_given((number,), {**changed, "also": follow})
         which = " and ".join(f"step {place}" for place in tied)
         hint = f"{which} must follow: sch.retune({call})"
-    raise _spoilt(stopped, number, asked, hint)
+    raise _spoilt(stopped, number, asked, hint, follow)
 
 
 @dataclass(frozen=True)
@@ -136,15 +149,17 @@ def _bound(trial: Cursor, axis: object) -> int | None:
     return None
 
 
-def _spoilt(stopped: _Stopped, number: int, asked: str, hint: str) -> ScheduleError:
+def _spoilt(stopped: _Stopped, number: int, asked: str, hint: str, follow: Changes) -> StepsRefused:
     """The refusal of a later step as that of the change of an earlier one."""
     step, error = stopped.step, stopped.error
     whole = error.args[0].rstrip(".")
     found = error.detail if whole in error.detail else f"{whole}.\n{error.detail}".rstrip()
-    return ScheduleError(
+    refused = StepsRefused(
         f"Can't retune step {number}: step {stopped.place}, {step.verb}, would be refused then",
         asked=asked,
         where=error.where,
         detail=f"{step.text}\n{found}",
         hint=hint,
     )
+    refused.step, refused.also = stopped.place, follow
+    return refused

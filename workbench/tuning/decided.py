@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from workbench.history.step import Ref
-from workbench.schedule import Schedule
-from workbench.tuning.space import Decisions
+from workbench.tuning.space import Candidate, Decisions, Space
 from workbench.verbs.choices import CategoricalDomain, Decision, Domain, LocationDomain
 from workbench.verbs.primitive import REGISTRY
 
@@ -35,14 +34,39 @@ class Choice:
         return f"number {decision}"
 
 
-def choices_of(schedule: Schedule, domains: Sequence[Domain]) -> tuple[Choice, ...]:
-    """The choices that a candidate met, each of one of `domains`: named after its loop or block."""
+def choices(*names: str) -> Callable[[Space], Space]:
+    """Name the choices of a space, in their order, for the pictures and tables of a search.
+
+    Without a name a choice is called by its loop or block, or by its number.
+
+    >>> @tuning.choices("threads a block")
+    ... def space(sch):
+    ...     threads = sch.sample_categorical([32, 64], probs=[0.5, 0.5])
+    ...     outer, inner = sch.split("i", factors=[None, threads])
+    ...     sch.bind(outer, "blockIdx.x")
+    ...     sch.bind(inner, "threadIdx.x")
+    >>> best = wb.tune(add, space=space, target="nvidia/h200", trials=2)
+    >>> [choice.name for choice in best.tried.choices]
+    ['threads a block']
+    """
+
+    def name(space: Space) -> Space:
+        space.choices = names  # type: ignore[attr-defined]
+        return space
+
+    return name
+
+
+def choices_of(space: Space, made: Candidate) -> tuple[Choice, ...]:
+    """The choices that a candidate of `space` met."""
     names: list[str] = []
-    for step in schedule.trace:
+    for step in made.schedule.trace:
         if REGISTRY[step.verb].domain is not None:
             of = next((arg for arg in step.args if isinstance(arg, Ref)), None)
             names.append(of.name if of else f"choice {len(names)}")
-    return tuple(Choice(name, domain) for name, domain in zip(names, domains, strict=True))
+    given = getattr(space, "choices", ())
+    names = [*given, *names[len(given) :]][: len(names)]
+    return tuple(Choice(name, domain) for name, domain in zip(names, made.domains, strict=True))
 
 
 def named(choices: Sequence[Choice], decisions: Decisions) -> tuple[Choice, ...]:

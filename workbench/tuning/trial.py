@@ -8,6 +8,7 @@ from math import inf, isfinite
 from statistics import median
 from typing import Literal, TypeAlias, get_args
 
+from workbench.tuning.features import Features
 from workbench.tuning.space import Decisions
 
 Status: TypeAlias = Literal[
@@ -27,7 +28,8 @@ class Trial:
 
     `parents` are the trials that its decisions were made from; () where they were drawn. `program`
     is the structural hash of what it made. Of one run, `predicted` are the seconds that it was
-    chosen by, and `modelled` those of its kernels by the model; None where nothing tells.
+    chosen by, and `modelled` those of its kernels by the model; None where nothing tells. By its
+    `features` a model learns.
     """
 
     number: int
@@ -38,6 +40,7 @@ class Trial:
     program: str
     predicted: float | None = None
     modelled: float | None = None
+    features: Features = ()
 
 
 @dataclass(frozen=True, slots=True)

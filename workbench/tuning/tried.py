@@ -47,7 +47,7 @@ class Tried:
         self.search = search
         self.lines = lines
         self.measurer = measurer
-        self.choices: tuple[Choice, ...] = ()  # as soon as a candidate tells them
+        self._choices: tuple[Choice, ...] | None = None  # until a candidate tells them
 
     def __repr__(self) -> str:
         return f"<Tried: {len(self.lines.outcomes)} trials of {self.search.program.name}>"
@@ -80,7 +80,6 @@ class Tried:
             )
         if picture == "decisions":
             return draw.figure(draw.ablation_picture(self.ablation()))
-        self.learn()
         vendor, choices = self.vendor, self.choices
         return draw.figure(draw.search_picture(self.lines, picture, vendor=vendor, choices=choices))
 
@@ -97,13 +96,25 @@ class Tried:
 
         widgets.show_search(self)
 
-    def learn(self, candidate: Candidate | None = None) -> None:
-        """Know the choices by their names: from a candidate, else from the best made again."""
-        if candidate is None and not self.choices and self.best:
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices of the space, by their names; () while no candidate tells them.
+
+        >>> best = wb.tune(add, target="nvidia/h200", trials=2)
+        >>> [choice.said(1) for choice in best.tried.choices]
+        ['64']
+        """
+        if self._choices is None and self.best:
+            self._choices = ()  # of a space that makes another program of it now
             made = self.search.candidate(self.best.trial.decisions)
-            candidate = made if is_of(made, self.best.trial) else None
-        if candidate is not None and candidate.kernel is not None:
-            self.choices = choices_of(candidate.schedule, candidate.domains)
+            if is_of(made, self.best.trial):
+                self._choices = choices_of(self.search.space, made)
+        return self._choices or ()
+
+    def learn(self, candidate: Candidate) -> None:
+        """Know the choices from a candidate that was made just now."""
+        if self._choices is None and candidate.kernel is not None:
+            self._choices = choices_of(self.search.space, candidate)
 
     def candidate(self, number: int) -> Candidate:
         """The candidate of trial `number`, made again by the space.
@@ -174,7 +185,7 @@ class Tried:
                 f"Can't put decisions back to those of trial {other}: it has none of these choices",
                 hint="give a trial with as many decisions as the best, or none",
             )
-        self.learn(self.candidate(best.trial.number))
+        self.candidate(best.trial.number)  # the space still makes what was measured
         again, parts = without_each(
             best.trial.decisions,
             start.decisions,

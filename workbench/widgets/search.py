@@ -26,7 +26,6 @@ def watch(tried: Tried, of: int) -> Watch:
 
 def show_search(tried: Tried) -> None:
     """Show what a search tried in the cell that runs."""
-    tried.learn()
     with Watching(tried, 0):
         pass
 
@@ -57,8 +56,7 @@ class Watching:
 
     def __call__(self, progress: Progress) -> None:
         """Tell the view of a trial, with those that ended since the last time it was told."""
-        if not self.tried.choices:
-            self.tried.learn(progress.candidate)
+        self.tried.learn(progress.candidate)
         if monotonic() - self.sent >= max(APART, self.took / SHARE):
             self._tell()
         if self.stopping:
@@ -72,7 +70,6 @@ class Watching:
     ) -> bool:
         """The search is through, or was interrupted, which is how a notebook stops a cell."""
         self.running = False
-        self.tried.learn()
         self._tell()
         self.view.whole()
         self._publish(update=True)
@@ -83,14 +80,15 @@ class Watching:
         self.sent = monotonic()
         lines = self.tried.lines
         ended = lines.ended
-        of = max(self.of, len(lines.trials), 1)
+        of = max(self.of, len(lines.trials)) if self.running else 0
         vendor, choices = self.tried.vendor, self.tried.choices
         grounds = {
             name: draw.search_ground(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
         }
         new = list(lines.outcomes)[self.known :]  # in the order in which they ended
-        rows = draw.point_rows([Ended(lines.trials[k], lines.outcomes[k]) for k in new], choices)
         self.known += len(new)
+        told = [Ended(lines.trials[k], lines.outcomes[k]) for k in new if k in lines.trials]
+        rows = draw.point_rows(told, choices)
         self.view.tell(rows, self._told(ended, of), grounds, [choice.name for choice in choices])
         self.took = monotonic() - self.sent
 
@@ -133,7 +131,8 @@ class Watching:
 
         lines, choices = self.tried.lines, self.tried.choices
         vendor = self.tried.vendor if update else None
-        picture = draw.search_picture(lines, of=self.of, vendor=vendor, choices=choices)
+        of = self.of if self.running else 0
+        picture = draw.search_picture(lines, of=of, vendor=vendor, choices=choices)
         self.view.keep(picture, draw.table_html(draw.reasons_table(lines)))
         data = {"text/plain": repr(self.view), "text/html": self.view.still()}
         publish_display_data(data, transient={"display_id": self.view.own}, update=update)

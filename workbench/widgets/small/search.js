@@ -201,6 +201,7 @@ class Search {
     this.mattered = button("which decision mattered?", () => this.ask("ablation"));
     this.said = make("p.wb-search-said", { role: "status" });
     [this.best, this.why] = [table("the best trials"), table("how candidates ended")];
+    this.best.classList.add("wb-search-best");
     this.ablation = make("div.wb-search-ablation");
     this.replay = make("div.wb-search-row", {}, this.play, this.slider, this.speed, this.counted);
     this.live = make("div.wb-search-row", {}, this.bar, this.far, this.stop);
@@ -244,6 +245,10 @@ class Search {
       if (to === undefined) return;
       event.preventDefault();
       if (to !== null) this.choose(to);
+    });
+    this.best.addEventListener("click", (event) => {
+      const cell = event.target.closest("tbody tr")?.cells[0];
+      if (cell) this.choose(Number(cell.textContent.replaceAll(",", "")));
     });
     this.slider.addEventListener("input", () => {
       this.pause();
