@@ -10,8 +10,9 @@ def dealt(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
 
     pytest-xdist hands each an equal part of the list, from its start on; who is through takes half
     of what another has left, from its end. The first begins with JupyterLab's, then the rest of the
-    browser's, so that few start one; the others share what else takes long, and files of it that make much for all their tests
-    are not torn apart. Short tests come last: they leave no process waiting for one at the end.
+    browser's, so that few start one; the others share what else takes long, and files of it that
+    make much for all their tests are not torn apart. Short tests come last: they leave no process
+    waiting for one at the end.
     """
     kinds: tuple[list[pytest.Item], ...] = ([], [], [])
     for item in items:
