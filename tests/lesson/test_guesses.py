@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -30,6 +31,10 @@ PROGRAMS: dict[str, tuple[Steps, Steps]] = {
         lambda sch: naive(sch, 16),
         lambda sch: blocking_with_shared(sch, 8, 8, 8, 8, 8),
     ),
+    "searched_time": (
+        lambda sch: lesson.in_shared(sch, (8, 8), (8, 8), 8),
+        lambda sch: lesson.in_shared(sch, (4, 4), (16, 16), 16),
+    ),
     "blocks_time": (
         lambda sch: lesson.in_shared(sch, (8, 8), (16, 16), 8),
         lambda sch: lesson.in_shared(sch, (4, 4), (16, 16), 8),
@@ -39,8 +44,9 @@ PROGRAMS: dict[str, tuple[Steps, Steps]] = {
 """Where the lab opens, and what is asked about; lesson 6's lies in its notebook, which is run."""
 HOPPER = ("NVIDIA H200", "NVIDIA H100 80GB HBM3")  # of one multiprocessor and clock
 SAID = {
-    "tile_time": (0.36, 512 / 3072),
+    "tile_time": (0.39, 512 / 3072),
     "shared_time": (0.34, 32 / 3072),
+    "searched_time": (0.56, 1),
     "blocks_time": (0.46, 2),
     "swizzle_time": (0.283, 1),
 }
@@ -68,7 +74,7 @@ def both(name: str) -> tuple[Schedule, int, int]:
 
 def test_every_guess_of_a_lesson_is_looked_at():
     asked = {name for name, question in QUESTIONS.items() if isinstance(question, Guess)}
-    assert asked == {*PROGRAMS, "mended_time"}
+    assert asked == {*PROGRAMS, "mended_time", "deeper_barriers"}
 
 
 @pytest.mark.lesson
@@ -92,8 +98,33 @@ def test_the_time_is_hidden_until_the_guess_and_as_the_lesson_says(name: str):
     for machine in ("memory", "roofline"):
         lab.view = {**lab.view, "machine": machine}
         send(lab, do="model")
-    assert f"{truth:.3g}" not in told(lab.session.state)
+    number = rf"(?<!\d){re.escape(f'{truth:.3g}')}(?!\d)"  # not as digits of a place on the axis
+    assert not re.search(number, told(lab.session.state))
     send(lab, do="guess", name=lab.setup["question"]["name"], number=f"{start:.4g}")
     head, rest = lab.session.page["guess"]["told"]
     assert head.startswith("✕") and f"{truth:.3g} µs" in rest  # nothing changed is no good guess
     assert lab.session.comparison is not None and lab.session.comparison["bar"]["us"]
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize("said, right", [("127", False), ("128", True)])
+def test_a_count_is_right_if_it_is_exact(said: str, right: bool):
+    """Two barriers each time that a tile is filled: 1024 / 8 times, then 1024 / 16."""
+    sch = Schedule(matmul(LARGE))
+    blocking_with_shared(sch, 8, 8, 8, 8, 16)
+    deeper = sch.node.id
+    sch.goto(0)
+    blocking_with_shared(sch, 8, 8, 8, 8, 8)
+    asked = lesson.question("deeper_barriers")
+    lab = wb.lab(sch, question=asked, panes=["memory"], costs=["barriers a block"])
+    counts = []
+    for step in ({"do": "count"}, {"do": "guess", "name": asked.name, "number": said}):
+        send(lab, **step)
+        lab.at = deeper
+        send(lab, do="count")
+        counts.append(lab.session.page["costs"]["rows"][0]["after"])
+    assert counts == ["?", "128"]
+    assert lab.session.page["guess"]["was"] == "256 barriers"
+    head, rest = lab.session.page["guess"]["told"]
+    assert head == ("✓ Exactly." if right else "✕ It came out differently.")
+    assert rest.startswith(f"You said {said} barriers; counted are 128 barriers")

@@ -292,7 +292,7 @@ def progress() -> Progress:
     01 vector add              0 of 3            0 of 3              0 of 4 points
     02 window sum              0 of 4            0 of 5              0 of 5 points
     03 local blocking          0 of 5            0 of 8              0 of 5 points
-    04 shared blocking         0 of 4            0 of 8              0 of 5 points
+    04 shared blocking         0 of 5            0 of 8              0 of 5 points
     05 let the machine search  0 of 1            0 of 6              0 of 3 points
     06 convolution             0 of 5            0 of 8              0 of 5 points
     07 own operator            0 of 4            0 of 6              0 of 4 points
