@@ -15,7 +15,7 @@ from tests.codegen.test_nvcc import compiled
 from tests.lower.test_warp_calls import inputs
 from tests.support.cpp import compile_cpp
 from tests.support.mma_product import Product, scheduled
-from workbench import emulate, insight
+from workbench import emulate, insight, script
 from workbench.codegen.cuda_mma import CUDA_MMA
 from workbench.ir import (
     Buffer,
@@ -108,6 +108,44 @@ def test_the_swizzle_leaves_one_turn_of_the_banks_for_eight_rows(swizzle: bool, 
     assert (found.requests, found.wavefronts, found.bytes_per_lane) == (loads, loads * worst, 16)
     assert asked["C", "write"].sectors == 32 * 32 * 4 // 32  # each once, by whole ones
     assert insight.issued(kernel.kernels).left_out == ()
+
+
+WARPS = """@T.prim_func
+def main(A: T.Buffer((32, 16), "float16"), C: T.Buffer((32, 16), "float16")):
+    S = T.alloc_buffer((32, 16), "float16", scope="shared")
+    W = T.alloc_buffer((32, 8), "float16", scope="warp")
+    for block in T.thread_binding(1, thread="blockIdx.x"):
+        for i in range(8):
+            for y in T.thread_binding(2, thread="threadIdx.y"):
+                for x in T.thread_binding(32, thread="threadIdx.x"):
+                    with T.block("S"):
+                        vi = T.axis.spatial(32, i * 4 + y * 2 + x // 16)
+                        vj = T.axis.spatial(16, x % 16)
+                        S[vi, vj] = A[vi, vj]
+        for w in T.thread_binding(2, thread="threadIdx.y"):
+            with T.block("load"):
+                vw = T.axis.spatial(2, w)
+                T.block_attr({"tensor_intrin": "mma_ldmatrix_f16_a"})
+                for i, j in T.grid(16, 16):
+                    W[i % 8 * 4 + j % 8 // 2, j // 8 * 4 + i // 8 * 2 + j % 2] = S[vw * 16 + i, j]
+            with T.block("store"):
+                vw = T.axis.spatial(2, w)
+                T.block_attr({"tensor_intrin": "mma_store_16x16_f16_global_"})
+                for i, j in T.grid(16, 16):
+                    C[vw * 16 + i, j] = W[i % 8 * 4 + j % 8 // 2, j // 8 * 4 + i // 8 * 2 + j % 2]
+"""
+
+
+def test_each_warp_has_a_fragment_of_its_own():
+    """Two warps of a block name the same fragment, each loads its own rows to it first."""
+    kernel = wb.build(wb.Schedule(script.parse(WARPS)), target=AMPERE)
+    a, c = inputs(wb.Schedule(kernel.func))
+    kernel.emulate(a, c)
+    np.testing.assert_array_equal(c, a)
+    text = WARPS.replace("S[vw * 16 + i, j]", "S[i, j]").replace("C[vw * 16", "C[(1 - vw) * 16")
+    kernel = wb.build(wb.Schedule(script.parse(text)), target=AMPERE)
+    kernel.emulate(a, c)
+    np.testing.assert_array_equal(c, np.tile(a[:16], (2, 1)))
 
 
 # --- refusals ------------------------------------------------------------------------------------
