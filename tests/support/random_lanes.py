@@ -69,9 +69,10 @@ class _Drawing:
                 )
                 self.statement = self.statement[: at.start()] + turned + self.statement[at.end() :]
             case 4:
-                self.rng.choice(self.params)[4] = rng.choice(SCOPES)
+                rng.choice(self.params)[4] = rng.choice(SCOPES)
             case 5:
-                self.rng.choice(self.params)[3] = rng.choice(TYPES)
+                told = "reinterpret" in self.statement  # which takes the bits of 32
+                rng.choice(self.params)[3] = "int32" if told else rng.choice(TYPES)
             case 6:
                 loop = rng.choice(list(self.loops))
                 self.loops[loop] = rng.choice((self.loops[loop] // 2, self.loops[loop] - 1, 1))
