@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 from workbench.diag import Fail
 from workbench.ir import (
@@ -20,12 +21,18 @@ from workbench.ir import (
     Const,
     Expr,
     For,
+    Node,
     Stmt,
     Var,
+    attrs_dict,
     binary,
     cast,
     const,
     dtypes,
+    rewrite,
+    substitute,
+    walk,
+    walk_statements,
 )
 from workbench.script.grammar import read_plain, read_value, read_word
 from workbench.script.memory import cell_of
@@ -133,6 +140,53 @@ def _product(
     factors = [cast(total.dtype, part) for part in (_load(a, i, k), _load(b, k, j))]
     value = binary("+", _load(total, i, j), binary("*", *factors))
     return _nest(note, [i, j, k], _stored(total, value, i, j), shape[0])
+
+
+def in_order(body: Stmt) -> Stmt:
+    """`body` with products of tiles in the order of memory in which it loads the second ones.
+
+    TVM's call does not say it: a tile is multiplied as it was loaded. What is loaded in two ways is
+    refused where a kernel is made of it; of what is not loaded here an intrinsic's description says
+    it.
+    """
+    loaded: dict[Buffer, str] = {}
+    for node in walk_statements(body):
+        match _note(node), node:
+            case ("tvm_load_matrix_sync", str(order), *_), For(body=For(body=BufferStore() as to)):
+                loaded.setdefault(to.buffer, order)
+
+    def visit(node: Node) -> Node:
+        if not isinstance(node, For) or _note(node) != ("tvm_mma_sync",):
+            return node
+        factors = {n.buffer for n in walk(node) if isinstance(n, BufferLoad)} & loaded.keys()
+        second = next((one for one in factors if one.tag == "wmma.matrix_b"), None)
+        if second is None:
+            return node
+        note = ("tvm_mma_sync", "row_major", loaded[second])
+        ordered = replace(node, annotations=((WARP_CALL, note),))
+        return _turned(ordered, second) if loaded[second] == "col_major" else ordered
+
+    return rewrite(body, visit) if loaded else body
+
+
+def _note(node: Node) -> tuple[object, ...]:
+    notes = attrs_dict(node.annotations) if isinstance(node, For) else {}
+    found = notes.get(WARP_CALL, ())
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _turned(product: For, second: Buffer) -> Node:
+    """The product with rows and columns of the `second` tile exchanged."""
+    columns = product.body
+    assert isinstance(columns, For) and isinstance(columns.body, For)
+    j, k = columns.loop_var, columns.body.loop_var
+
+    def visit(node: Node) -> Node:
+        if not isinstance(node, BufferLoad) or node.buffer is not second:
+            return node
+        return replace(node, indices=tuple(substitute(e, {j: k, k: j}) for e in node.indices))
+
+    return rewrite(product, visit)
 
 
 def _nest(
