@@ -31,16 +31,19 @@ class Text:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     shared: int = 0  # bytes that it asks for
+    name: str = "main_kernel"
 
     def parameters(self) -> list[str]:
         """Its buffers in the order in which the kernel takes them, which TVM changes."""
-        head = self.source[self.source.index("main_kernel(") :]
+        head = self.source[self.source.index(f"{self.name}(") :]
         return re.findall(_PARAMETER, head[: head.index(")") + 1])
 
 
 def our_text(built: Built) -> Text:
     """The kernel of a program that has one."""
-    return Text(built.source, built.grid, built.block, dynamic_shared(built.kernels[0])[1])
+    (kernel,) = built.kernels
+    shared = dynamic_shared(kernel)[1]
+    return Text(built.source, built.grid, built.block, shared, kernel.name)
 
 
 def tvm_text(name: str) -> Text:
@@ -82,7 +85,7 @@ def compiled(text: Text) -> Any:
     import cupy
 
     module = cupy.RawModule(code=text.source, options=("-std=c++17",))
-    function = module.get_function("main_kernel")
+    function = module.get_function(text.name)
     if text.shared:
         function.max_dynamic_shared_size_bytes = text.shared
     return function

@@ -22,7 +22,9 @@ from benchmarks.steps import Results
 from workbench import tuning
 from workbench.runtime import Built
 from workbench.runtime.devices import device
+from workbench.runtime.job import Hello
 from workbench.runtime.worker import Worker
+from workbench.tuning.bench import START_SECONDS
 from workbench.tuning.measure import Local
 from workbench.tuning.space import Candidate
 
@@ -79,20 +81,20 @@ class Planted(Local):
         elif choice in FAULTS:
             kernel = replace(kernel, source=HEAD + FAULTS[choice][0])
         if choice == KILLED:
+            self.workers[0].ask(Hello(), START_SECONDS)
             Thread(target=self._kill).start()
         return super().submit(replace(candidate, kernel=kernel))
 
     def _kill(self) -> None:
-        while self._worker.pid is None:
-            time.sleep(0.01)
         time.sleep(LATER)
-        os.kill(self._worker.pid, signal.SIGKILL)
+        if self.workers[0].pid is not None:
+            os.kill(self.workers[0].pid, signal.SIGKILL)
 
 
 def one_search(seed: int) -> Results:
     """A search through all candidates: whether each ended as it should, and the best is right."""
     process = Worker()
-    measurer = Planted(vector_add(SIZE), device(), "GPU", seconds=SECONDS, process=process)
+    measurer = Planted(vector_add(SIZE), device(), "GPU", seconds=SECONDS, workers=[process])
     start = time.perf_counter()
     with TemporaryDirectory() as folder:
         record = Path(folder) / "record.jsonl"

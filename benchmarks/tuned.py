@@ -21,14 +21,14 @@ from workbench.ir import PrimFunc
 from workbench.runtime import vendor
 from workbench.runtime.devices import device
 from workbench.te import topi
-from workbench.tuning.measure import Local
+from workbench.tuning.measure import Local, workers_here
 from workbench.tuning.space import Candidate
 
 SIZE, TRIALS = 1024, 192
 
 
 class Watched(Local):
-    """Measures, and counts the seconds that it takes."""
+    """Measures, and counts the seconds that it takes, of candidates side by side each its own."""
 
     spent = 0.0
 
@@ -64,7 +64,7 @@ def measure(record: Path, program: str, seed: int, trials: int = TRIALS) -> dict
     func = PROGRAMS[program]()
     beside = cublas() if program == "matmul" else None
     start = perf_counter()
-    measurer = Watched(func, device(), "GPU")
+    measurer = Watched(func, device(), "GPU", workers=workers_here("GPU"))
 
     def told(progress: tuning.Progress) -> None:
         if progress.count % 16 == 0 and progress.best:

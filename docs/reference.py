@@ -66,6 +66,11 @@ def public() -> dict[str, dict[str, Any]]:
     of_te = [name for name in wb.te.__all__ if name not in (*OF_ONE, *OF_TWO)]
     of_schedule = [name for name in _members(wb.Schedule) if name not in verbs()]
     handles = ("LoopHandle", "BlockHandle")
+    of_tuning = ("require", "choices", "ready", "read", "show")
+    tried, of_tried = (
+        wb.tuning.Tried,
+        ("best", "choices", "figure", "candidate", "beside", "ablation"),
+    )
     return {
         "wb": {
             **{f"wb.{name}": getattr(wb, name) for name in wb._HOME},
@@ -90,7 +95,9 @@ def public() -> dict[str, dict[str, Any]]:
             **{f"report.{name}": _member(report, name) for name in _members(report)},
         },
         "Tuning": {
-            f"tuning.{name}": getattr(wb.tuning, name) for name in ("require", "ready", "read")
+            **{f"tuning.{name}": getattr(wb.tuning, name) for name in of_tuning},
+            "wb.tuning.Tried": tried,
+            **{f"tried.{name}": _member(tried, name) for name in of_tried},
         },
         "Emulator": {f"emulate.{name}": getattr(wb.emulate, name) for name in wb.emulate.__all__},
         "Compute expressions": {f"te.{name}": getattr(wb.te, name) for name in of_te},

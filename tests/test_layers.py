@@ -36,18 +36,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     "insight": _LOWERED | {"emulate"},
     "runtime": _RUN - {"insight"},
     "tuning": _RUN | {"runtime"},
-    "draw": _RUN,
-    "widgets": _RUN | {"te", "runtime", "draw"},
-    "lesson": _RUN | {"te", "runtime", "draw", "widgets"},
+    "draw": _RUN | {"runtime", "tuning"},
+    "widgets": _RUN | {"te", "runtime", "tuning", "draw"},
+    "lesson": _RUN | {"te", "runtime", "tuning", "draw", "widgets"},
     "tvm": _RUN | {"te", "runtime", "tuning"},
 }
 # Loaded where they are used and nowhere else; NumPy only by the rooms that run something.
 LAZY = {"cupy", "matplotlib", "IPython", "pygments"}
 NUMPY_ROOMS = {"emulate", "insight", "runtime", "tuning", "draw", "widgets", "lesson", "tvm", "te"}
 WIDGET_ROOMS = {"widgets"}
-# A schedule draws itself; the verbs are discovered by the registry that they import. Nothing else
-# of ours is imported inside a function.
-LATE = {("schedule/schedule.py", "draw"), ("verbs/primitive.py", "verbs")}
+# A schedule draws itself, a search draws and shows itself; the verbs are discovered by the registry
+# that they import. Nothing else of ours is imported inside a function.
+LATE = {
+    ("schedule/schedule.py", "draw"),
+    ("tuning/tried.py", "draw"),
+    ("tuning/tried.py", "widgets"),
+    ("verbs/primitive.py", "verbs"),
+}
 
 FILES = sorted(ROOT.rglob("*.py"))
 ROOM_FILES = [f for f in FILES if f.parent != ROOT]

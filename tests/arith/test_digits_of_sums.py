@@ -8,7 +8,7 @@ from math import prod
 import pytest
 
 from tests.support.cases import seeds
-from workbench.arith import evaluate, is_injective
+from workbench.arith import Simplifier, evaluate, is_injective
 from workbench.ir import Expr, Var
 
 SIZES = (2, 3, 4, 5, 7, 14)
@@ -48,6 +48,27 @@ def test_tiles_that_are_fused_and_split_by_a_power_of_two(t: int, u: int, n: int
     dom = {OUTER: (0, 10**6), INNER: (0, size - 1)}  # more turns than are looked at
     assert is_injective([first, second], dom) is True
     assert is_injective([first, second // 2], dom) is not True
+
+
+@pytest.mark.parametrize(("rows", "width", "row"), [(72, 4, 9), (96, 2, 3), (24, 4, 3), (40, 4, 5)])
+@pytest.mark.parametrize("size", [56, 98, 128])
+def test_vectors_that_are_cut_across_the_rows_of_a_tile_join_again(rows, width, row, size: int):
+    """A tile of so many cells a row, and rows in it, is fetched `width` at a time, as a split says.
+
+    Its rows are no multiple of the width, so that a vector may lie across two.
+    """
+    lane = Var("v")
+    dom = {OUTER: (0, 10**6), INNER: (0, size - 1), lane: (0, width - 1)}
+    n = OUTER * size + INNER
+    cell = n % (rows // width) * width + lane
+    first, second, third = n // (rows // width), cell // row, (n * width + lane) % row
+    known = Simplifier(dom)
+    whole = known.simplify(first * rows + second * row + third)
+    assert len(known.sum_of(whole).digits) == 3 and known.sum_of(whole) == known.sum_of(
+        n * width + lane
+    )
+    assert is_injective([first, second, third], dom) is True
+    assert is_injective([first, second // 2, third], dom) is not True
 
 
 @pytest.mark.fuzz

@@ -25,9 +25,12 @@ from tests.support.lessons import without_tables
 from tests.support.seeds import run_cell
 from workbench.widgets import Lab, static
 from workbench.widgets.ask.session import SHOWN
+from workbench.widgets.small import Small
 
 SIZE: ViewportSize = {"width": 1400, "height": 1000}
 ADDRESS = "http://localhost/"  # a page from there may use the clipboard; nothing is fetched
+DOM = ("layout", "tabbable", "tooltip")  # what every widget has
+SCRIPT = "text/javascript; charset=utf-8"
 # What of the page is seen scrolls, as a notebook's panel does: a lab is as tall as it lets it be.
 PANEL = '<body style="margin: 0"><div id="panel" style="height: 100vh; overflow-y: auto"></div>'
 
@@ -40,11 +43,11 @@ HOST = """async (render, id) => {
   const tell = (event) => { for (const act of on.get(event) ?? []) act(); };
   const change = () => tell('change');
   const ask = async (what) => {
-    const { told, running } = JSON.parse(await window.answer(id, JSON.stringify(what)));
+    const { told, running, said } = JSON.parse(await window.answer(id, JSON.stringify(what)));
     Object.assign(state, told);
     if (Object.keys(told).length) change();
     if (what.message || what.chosen) {
-      tell('msg:custom'); // all that is asked is answered
+      for (const content of said) for (const act of on.get('msg:custom') ?? []) act(content);
       for (const look of news) if (look !== own) look();
     }
     clearTimeout(soon);
@@ -65,6 +68,26 @@ HOST = """async (render, id) => {
   render({ model, el: around.appendChild(document.createElement('div')) });
 }"""
 
+# Draws one of the small views: what it sends is answered with what that changed.
+VIEW = """async (state) => {
+  const on = new Map();
+  const tell = (event, news) => { for (const act of on.get(event) ?? []) act(news); };
+  window.hear = ({ messages, changed }) => {
+    Object.assign(state, changed);
+    for (const name of Object.keys(changed)) tell(`change:${name}`);
+    for (const news of messages) tell('msg:custom', news);
+  };
+  const model = {
+    get: (name) => state[name],
+    on: (event, act) => on.set(event, [...(on.get(event) ?? []), act]),
+    off: () => {},
+    send: async (message) => window.hear(JSON.parse(await window.ask(JSON.stringify(message)))),
+  };
+  const view = (await import('/view.js')).default;
+  const panel = document.querySelector('#panel');
+  view.render({ model, el: panel.appendChild(document.createElement('div')) });
+}"""
+
 
 class Plain:
     """A page, the labs on it, and its faults."""
@@ -73,9 +96,13 @@ class Plain:
         self.page = page
         self.labs: list[Lab] = []
         self.sent: list[dict[str, object]] = []  # of each lab: the traits that the page has
+        self.said: list[object] = []  # what a lab sent in answer to what is asked now
         self.faults: list[str] = []
         page.on("pageerror", self._hear_fault)
         page.expose_function("answer", self.answer)
+        page.expose_function("ask", self._ask)
+        self.view: Small | None = None
+        self._news: dict[str, Any] = {}
 
     def _hear_fault(self, error: Error) -> None:
         self.faults.append(error.stack or str(error))
@@ -93,6 +120,7 @@ class Plain:
     def add(self, lab: Lab) -> int:
         """Answer for a lab from now on, under the number that this returns."""
         lab.comm = None  # `answer` tells what changed; to pack it for a notebook as well takes long
+        lab.send = self.said.append  # type: ignore[method-assign]
         self.labs.append(lab)
         self.sent.append({})
         return len(self.labs) - 1
@@ -114,7 +142,8 @@ class Plain:
         }
         new = {name: value for name, value in shown.items() if sent.get(name, sent) is not value}
         sent.update(new)
-        return json.dumps({"told": new, "running": running})
+        said, self.said[:] = [*self.said], []
+        return json.dumps({"told": new, "running": running, "said": said})
 
     def open(self, labs: list[Lab]) -> Locator:
         """A new page with these labs, one below the other."""
@@ -125,6 +154,38 @@ class Plain:
                 self.add(lab),
             )
         return self.page.locator("body")
+
+    def show(self, view: Small) -> Locator:
+        """A new page with a small view, whose messages `deliver` brings there."""
+        self.view = view
+        self._news = {"messages": [], "changed": {}}
+
+        def send(content: object, _: object = None) -> None:
+            self._news["messages"].append(content)
+
+        def state(key: str | list[str]) -> None:
+            keys = [key] if isinstance(key, str) else key
+            self._news["changed"].update({name: getattr(view, name) for name in keys})
+
+        view.send, view.send_state = send, state
+        own = [name for name in view.keys if name[0] != "_" and name not in DOM]
+        self.page.goto(ADDRESS)
+        self.page.add_style_tag(content=view._css)
+        self.page.evaluate(VIEW, {name: getattr(view, name) for name in own})
+        return self.page.locator(f".wb-{view.kind}")
+
+    def deliver(self) -> None:
+        """Bring to the page what its view has sent."""
+        self.page.evaluate("(news) => window.hear(news)", self._taken())
+
+    def _ask(self, what: str) -> str:
+        assert self.view is not None
+        self.view._handle_custom_msg(json.loads(what), [])
+        return json.dumps(self._taken())
+
+    def _taken(self) -> dict[str, Any]:
+        news, self._news = self._news, {"messages": [], "changed": {}}
+        return news
 
     def run_cells(self, notebook: str, count: int) -> Locator:
         """The labs that the first `count` code cells of a lesson open."""
@@ -168,6 +229,7 @@ def _noting(make: Callable[..., Lab], opened: list[Lab]) -> Callable[..., Lab]:
 @contextmanager
 def plain_page(browser: Browser) -> Iterator[Plain]:
     """A page of 1400 px for labs; to begin another costs as much as a test does in it."""
+    opened: list[Plain] = []
     context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     context.set_default_timeout(10_000)
 
@@ -177,10 +239,13 @@ def plain_page(browser: Browser) -> Iterator[Plain]:
             head = f"<!doctype html><title>labs</title>{themes}<style>{static.style()}</style>"
             route.fulfill(body=head + PANEL, content_type="text/html; charset=utf-8")
         elif route.request.url == f"{ADDRESS}widget.js":
-            route.fulfill(body=static.script(), content_type="text/javascript; charset=utf-8")
+            route.fulfill(body=static.script(), content_type=SCRIPT)
+        elif route.request.url == f"{ADDRESS}view.js" and opened[0].view is not None:
+            route.fulfill(body=opened[0].view._esm, content_type=SCRIPT)
         else:
             route.abort()
 
     context.route("**/*", serve)
-    yield Plain(context.new_page())
+    opened.append(Plain(context.new_page()))
+    yield opened[0]
     context.close()

@@ -128,6 +128,17 @@ def pipelined(sch: Schedule, order: list[int], copies: int) -> None:
     sch.pipeline("k_0", [0, 0, 0, 0, 1], order, both)
 
 
+def overlapped(
+    sch: Schedule, warps: tuple[int, int] = (2, 1), *, swizzle: bool = True, stages: int = 2
+) -> None:
+    """The steps of lesson 11, with so many tiles ahead of the one that is used."""
+    lesson.in_tiles(sch, "mma", (64, 64), warps, 64)
+    lesson.by_calls(sch, "mma")
+    for name in ("A_shared", "B_shared") if swizzle else ():
+        sch.annotate(name, "permuted_layout", 1)
+    sch.pipeline("k_0", [0, 0, stages], async_stages=[0])
+
+
 def rows_and_columns(sch: Schedule) -> None:
     """A block for each row, in both stages."""
     for name in ("H", "B"):
@@ -282,6 +293,31 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
         "two tiles of channels at a time",
         lambda s: tensor_cores(s, (2, 2), (2, 4), 2),
         "at most 20,480 bytes of shared memory for each block",
+    ),
+    ("copies_ahead", "nothing done", lambda s: None, RESULT),
+    (
+        "copies_ahead",
+        "small tiles for a warp",
+        lambda s: overlapped(s, (2, 2)),
+        "at most 12 shared loads for each output",
+    ),
+    (
+        "copies_ahead",
+        "rows as they come",
+        lambda s: overlapped(s, swizzle=False),
+        "no turn of shared memory for a bank that is taken",
+    ),
+    (
+        "copies_ahead",
+        "one tile ahead",
+        lambda s: overlapped(s, stages=1),
+        "at least 1 group of copies left under way where a thread waits",
+    ),
+    (
+        "copies_ahead",
+        "four tiles",
+        lambda s: overlapped(s, stages=3),
+        "at most 49,152 bytes of shared memory for each block",
     ),
     ("own_operator", "no steps", lambda sch: None, RESULT),
     ("own_operator", "stored whole", rows_and_columns, HALF),
@@ -609,7 +645,7 @@ def test_an_exercise_that_is_not_there():
     assert str(refused.value) == (
         "Can't find the exercise 'odd'.\n"
         "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn, "
-        "own_operator, one_ahead, seventh, warp_tiles"
+        "own_operator, one_ahead, seventh, warp_tiles, copies_ahead"
     )
 
 

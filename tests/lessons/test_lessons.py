@@ -42,6 +42,7 @@ MINUTES = {
     "08_why_is_it_slow.ipynb": 45,
     "09_as_fast_as_cublas.ipynb": 45,
     "10_tensor_cores.ipynb": 45,
+    "11_mma_sync.ipynb": 45,
 }
 
 # Every warning is an error, but for what releases of others (Colab has old ones) say of themselves:
@@ -126,7 +127,7 @@ def test_a_lesson_says_what_it_teaches_asks_and_sets_a_task(path: Path):
     stem = path.stem[:2]
     assert asked[-1] == f"{stem}_end" and (asked[0] == f"{stem}_begin" or stem == "01")
     graded = [c for c in cells if "nbgrader" in c.metadata]
-    tasks = ["broken", "exercise"] if stem == "09" else ["exercise"]
+    tasks = ["broken", "exercise"] if stem in ("09", "11") else ["exercise"]
     parts = [f"{task}-{part}" for task in tasks for part in ("task", "start", "check")]
     assert [c.id for c in graded] == parts
     grades = [c.metadata["nbgrader"] for c in graded]
@@ -260,7 +261,7 @@ def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Pa
     assert asked == sum(source.count("question=") for source in code) > 0
 
 
-REAL = ("run-1024", "run-256")  # cells that do nothing but to run a kernel
+REAL = ("run-1024", "run-256", "run-4096")  # cells that do nothing but to run a kernel
 
 
 @pytest.mark.lesson
@@ -295,6 +296,7 @@ ANSWERS = {
     "08_why_is_it_slow.ipynb": ["16 sectors", "90.7 µs", "4 turns"],
     "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
     "10_tensor_cores.ipynb": ["32 times", "144 times"],
+    "11_mma_sync.ipynb": ["64 times", "4 turns", "1 group", "32 registers"],
 }
 
 
@@ -545,6 +547,37 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
             ("nn", "tensorize", {"tensor_intrin": '"wmma_sync_16x16x16_f16f16f32"'}),
         ],
         "144 times",
+    ),
+    ("11_mma_sync.ipynb", "lab-tensorize"): (
+        [
+            ("loop ax0_1 of A_shared_warp", "tensorize", {"tensor_intrin": '"mma_ldmatrix_f16_a"'}),
+            ("i_3", "tensorize", {"tensor_intrin": '"mma_f16f16f32_trans_b"'}),
+        ],
+        "64 times",
+    ),
+    ("11_mma_sync.ipynb", "lab-swizzle"): (
+        [("A_shared", "annotate", {"ann_key": '"permuted_layout"', "ann_val": "1"})],
+        "4 turns",
+    ),
+    ("11_mma_sync.ipynb", "lab-async"): (
+        [("k_0", "pipeline", {"stages": "[0, 0, 2]", "async_stages": "[0]"})],
+        "1 group",
+    ),
+    ("11_mma_sync.ipynb", "lab-ahead"): (
+        [
+            ("k_1", "pipeline", {"stages": "[0, 0, 1]"}),
+            (
+                "k_0",
+                "pipeline",
+                {
+                    "stages": "[0, 0, 1, 2, 2]",
+                    "order": "[0, 1, 3, 2, 4]",
+                    "copies": '{"A_shared_warp": 1, "B_shared_warp": 1}',
+                    "async_stages": "[0]",
+                },
+            ),
+        ],
+        "32 registers",
     ),
 }
 

@@ -9,6 +9,7 @@ import pytest
 from tests.tuning.programs import VECTOR, space
 from workbench import target
 from workbench.tuning.builders import Builders
+from workbench.tuning.score import Scored
 from workbench.tuning.search import Search
 from workbench.tuning.trial import Refusal
 
@@ -21,17 +22,21 @@ def test_they_find_what_the_search_finds():
     builders = Builders(VECTOR, space, CUDA, H200, 1)
     search = Search(VECTOR, space, CUDA, H200, "random", 0)
     try:
-        found = builders.build(ASKED)
-        assert set(found) == set(ASKED)
+        found = builders.build(ASKED, whole=False)
+        proved = builders.build(ASKED, whole=True)
+        assert set(found) == set(proved) == set(ASKED)
         for decisions in ASKED:
-            assert found[decisions] == search.build(0, decisions, Random(0)).light
+            own = search.draft(0, decisions, Random(0))
+            assert found[decisions] == own.light
+            if isinstance(own, Scored):
+                assert proved[decisions] == search.proved(0, own).light
         assert isinstance(found[ASKED[1]], Refusal)
         builders._processes[0].kill()
         builders._processes[0].wait()
-        assert builders.build(ASKED) == {}
+        assert builders.build(ASKED, whole=True) == {}
     finally:
         builders.close()
-    assert builders.build(ASKED) == {}
+    assert builders.build(ASKED, whole=True) == {}
 
 
 def test_a_space_that_no_other_process_can_import_has_none():
@@ -39,4 +44,4 @@ def test_a_space_that_no_other_process_can_import_has_none():
         space(sch)
 
     builders = Builders(VECTOR, own, CUDA, H200, 2)
-    assert builders.build(ASKED) == {}
+    assert builders.build(ASKED, whole=True) == {}

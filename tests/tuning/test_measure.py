@@ -10,12 +10,14 @@ from random import Random
 
 import pytest
 
+import workbench as wb
 from tests.tuning.programs import VECTOR, space
 from workbench import script, target, tuning
 from workbench.diag import Fail
 from workbench.runtime.devices import DeviceReport
 from workbench.runtime.worker import Worker
 from workbench.tuning import Candidate, Local, Outcome
+from workbench.tuning.bench import timed_outcome
 
 FAKE = Path(__file__).parents[1] / "runtime" / "fake_gpu.py"  # computes 2 * x, as the program
 CUDA = target.get("cuda")
@@ -25,8 +27,13 @@ MADE = tuning.candidate(VECTOR, space, CUDA, ((8, 1, 128, 1), 0), Random(0))
 @pytest.fixture(scope="module")
 def local() -> Iterator[Local]:
     worker = Worker((sys.executable, "-P", str(FAKE)))
-    yield Local(VECTOR, DeviceReport("Fake GPU", "a test"), "GPU", seconds=2.0, process=worker)
+    yield Local(VECTOR, DeviceReport("Fake GPU", "a test"), "GPU", seconds=2.0, workers=[worker])
     worker.stop()
+
+
+def ended(local: Local, candidate: Candidate) -> Outcome:
+    """How it ends, beside what the clocks did."""
+    return replace(local.submit(candidate), yardstick=None)
 
 
 def planted(source: str) -> Candidate:
@@ -50,8 +57,23 @@ PLANTED = {
 def test_planted_faults_cost_a_trial_each_and_nothing_else_is_lost(local: Local):
     right = Outcome("correct", "measured", (1e-6,) * 20)
     for source, (status, reason) in PLANTED.items():
-        assert local.submit(planted(source)) == Outcome(status, "measured", (), reason)
-        assert local.submit(MADE) == right, source
+        assert ended(local, planted(source)) == Outcome(status, "measured", (), reason)
+        assert ended(local, MADE) == right, source
+
+
+def test_a_kernel_that_is_always_the_same_tells_how_clocks_drift(local: Local):
+    fresh = Local(VECTOR, local.report, "GPU", workers=local.workers)
+    told = [fresh.submit(MADE).yardstick for _ in range(18)]
+    assert [k for k, seconds in enumerate(told) if seconds is not None] == [0, 16]
+    trial = tuning.Trial(0, 0, 1, (), (), "")
+    right = Outcome("correct", "measured", (1e-6,))
+    some = [tuning.Ended(trial, replace(right, yardstick=y)) for y in (2e-6, None, 2.2e-6, 2.1e-6)]
+    assert tuning.drift(some) == pytest.approx(1.1) and tuning.drift(some[:2]) is None
+
+
+def test_times_behind_an_emptied_cache_are_of_another_device(local: Local):
+    flushed = Local(VECTOR, local.report, "GPU", flush=True, workers=local.workers)
+    assert flushed.device == "Fake GPU, caches emptied" != local.device
 
 
 def test_a_wrong_result_is_never_timed(local: Local):
@@ -59,24 +81,47 @@ def test_a_wrong_result_is_never_timed(local: Local):
         script.parse(script.show(VECTOR).replace("T.float32(2)", "T.float32(3)")),
         local.report,
         "GPU",
-        process=local._worker,
+        workers=local.workers,
     )
     told = other.submit(MADE)
     assert (told.status, told.times) == ("correctness", ()) and told.seconds == float("inf")
     assert told.reason.startswith("B[0] is ") and told.reason.endswith(" wrong cells")
 
 
+def test_several_candidates_are_measured_at_a_time(tmp_path):
+    workers = [Worker((sys.executable, "-P", str(FAKE))) for _ in range(2)]
+    both = Local(VECTOR, DeviceReport("Fake GPU", "a test"), "GPU", seconds=0.6, workers=workers)
+    asked = [planted("slow"), planted("hang"), planted("slow")]
+    seen: list[int] = []
+    submit = both.submit
+    both.submit = lambda one: submit(asked.pop() if asked else one)
+    wb.tune(
+        VECTOR,
+        space=space,
+        target="cuda",
+        trials=6,
+        record=tmp_path / "record.jsonl",
+        measurer=both,
+        progress=lambda told: seen.append(told.last.trial.number),
+    )
+    lines = tuning.read(tmp_path / "record.jsonl")
+    assert sorted(seen) == [*range(6)] == [e.trial.number for e in lines.ended]
+    assert [e.outcome.status for e in lines.ended].count("timeout") == 1
+    for worker in workers:
+        worker.stop()
+
+
 def test_what_is_wrong_with_the_machine_is_no_trial(local: Local):
     with pytest.raises(Fail, match="Can't measure on Fake GPU: no device"):
         local.submit(planted("fatal no device"))
-    never = Local(VECTOR, local.report, "GPU", process=Worker(("/nowhere/python",)))
+    never = Local(VECTOR, local.report, "GPU", workers=[Worker(("/nowhere/python",))])
     with pytest.raises(Fail, match="the worker did not start"):
         never.submit(MADE)
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), 0.0, -1e-6])
 def test_what_is_no_time_is_no_time(odd: float):
-    told = tuning.measure.timed_outcome([1e-6, odd])
+    told = timed_outcome([1e-6, odd])
     assert told == Outcome("runtime", "measured", (), f"it gave {odd} as a time")
 
 

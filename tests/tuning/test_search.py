@@ -12,6 +12,8 @@ import workbench as wb
 from tests.tuning.programs import VECTOR, Planted, planted, space
 from workbench import target, tuning
 from workbench.tuning.decision_model import DecisionModel
+from workbench.tuning.search import Search
+from workbench.tuning.space import draft
 from workbench.verbs.choices import CategoricalDomain, TileDomain
 
 
@@ -83,6 +85,27 @@ def test_decisions_alone_are_ranked_by_what_is_known_of_others():
     assert mean(off) < 0.1
     assert model.seconds([(1,), new[0]])[0] is None
     assert DecisionModel(domains, {}).seconds(new[:2]) == [None, None]
+
+
+@pytest.mark.parametrize("strategy", ["random", "evolutionary"])
+def test_what_is_not_proved_is_ranked_and_no_trial(strategy: str):
+    """Without threads it can be lowered; only the checker says that no GPU is to run it."""
+
+    def some(sch: wb.Schedule) -> None:
+        threads = sch.sample_categorical([32, 64, 128], probs=[0.4, 0.3, 0.3])
+        outer, inner = sch.split("i", factors=[None, threads])
+        if threads != 64:
+            sch.bind(outer, "blockIdx.x")
+            sch.bind(inner, "threadIdx.x")
+
+    cuda = target.get("cuda")
+    assert draft(VECTOR, some, cuda, (1,), Random(0)).kernels
+    search = Search(VECTOR, some, cuda, cuda, strategy, 0)
+    made, refused = search.batch(0, 3, [], [])
+    assert sorted(trial.decisions for trial, _ in made) == [(0,), (2,)]
+    assert all(one is not None and one.kernel for _, one in made) and search.lowered == 3
+    (why,) = refused
+    assert why.decisions == (1,) and why.reason.startswith("Can't build this: no loop of `B` is")
 
 
 @pytest.mark.parametrize(

@@ -150,14 +150,14 @@ def test_what_a_schedule_hands_out_has_a_type():
 
 
 def test_what_a_left_out_name_holds_can_be_imported():
-    from workbench.tvm.auto_scheduler.search_task import SearchTask
+    from workbench.tvm.autotvm.tuner import XGBTuner
     from workbench.tvm.relax.frontend import nn
 
     from workbench.tvm.ir.transform import PassContext
 
     assert PassContext is tvm.transform.PassContext
-    with pytest.raises(NotCarried, match=r"Can't use tvm\.auto_scheduler\.search_task\.SearchT"):
-        SearchTask(func=print)
+    with pytest.raises(NotCarried, match=r"Can't use tvm\.autotvm\.tuner\.XGBTuner"):
+        XGBTuner(print)
     with pytest.raises(NotCarried, match=r"Can't use tvm\.relax\.frontend\.nn\.Module"):
 
         class Model(nn.Module):

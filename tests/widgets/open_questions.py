@@ -15,6 +15,7 @@ from tests.support.every import EVERY
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench.ir import PrimFunc
 from workbench.lesson import loads_of
+from workbench.lesson.half_products import by_calls, half_product, in_tiles
 from workbench.lesson.programs import Ways, staged, stages
 from workbench.lesson.questions import QUESTIONS
 from workbench.lesson.tile_convolutions import share_out as to_warps
@@ -90,6 +91,24 @@ def tensorized() -> Schedule:
     return sch
 
 
+@cache
+def by_lanes() -> Schedule:
+    """Lesson 11's product by mma.sync, with all that its labs ask for, in three branches."""
+    sch = Schedule(half_product(128, 64, 256))
+    in_tiles(sch, "mma", (64, 64), (2, 2), 64)
+    by_calls(sch, "mma")
+    for name in ("A_shared", "B_shared"):
+        sch.annotate(name, "permuted_layout", 1)
+    sch.unroll("k_1")
+    sch.mark("unrolled")
+    sch.pipeline("k_0", [0, 0, 2], async_stages=[0])
+    sch.goto("unrolled")
+    sch.pipeline("k_1", [0, 0, 1])
+    held = {"A_shared_warp": 1, "B_shared_warp": 1}
+    sch.pipeline("k_0", [0, 0, 1, 2, 2], [0, 1, 3, 2, 4], held, [0])
+    return sch
+
+
 HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
     "vector_2_4": (lambda: added([2, 4]), ""),
     "vector_4_2": (lambda: added([4, 2]), ""),
@@ -112,6 +131,10 @@ HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
     "ahead_": (ahead_small, "C_update"),
     "warp_uses": (shared_out, ""),
     "warp_calls": (tensorized, ""),
+    "ldmatrix_calls": (by_lanes, "C_update_o"),
+    "swizzled_turns": (by_lanes, "C_update_o"),
+    "groups_left": (by_lanes, "C_update_o"),
+    "held_ahead": (by_lanes, "C_update_o"),
 }
 
 

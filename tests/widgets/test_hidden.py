@@ -22,7 +22,9 @@ from tests.widgets.programs import WINDOW, parse, send, window_steps
 from workbench import lesson
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
+from workbench.widgets.page.page import every_view
 from workbench.widgets.page.question import PICTURE, UNTIL
+from workbench.widgets.page.tried import tried_page
 from workbench.widgets.page.view import LATER_PANES, MACHINE_PANES
 from workbench.widgets.still import offline
 
@@ -59,6 +61,9 @@ def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp
         lab.run()
     answer = answers_of(CHOSEN[name], sch.history[node].func, verdict.truth)
     look_everywhere(lab, node)
+    asked, before = sch.history[node], sch.history[node].parent
+    for view in every_view(lab.setup["panes"]) if before else ():  # as a step that is only tried
+        assert not answer.search(told(tried_page(asked, before, view, lab.session.desk)))
     lab.at = node
     found = answer.search(told(lab.session.state))
     assert not found, (found, told(lab.session.state)[found.start() - 200 : found.end() + 99])

@@ -13,19 +13,21 @@ from workbench.widgets import small
 from workbench.widgets.small.player import Player
 from workbench.widgets.small.quiz import QuizView
 from workbench.widgets.small.repair import RepairView
+from workbench.widgets.small.search import SearchView
 
 FOLDER = Path(small.__file__).parent
+VIEWS = {"quiz": QuizView, "player": Player, "repair": RepairView, "search": SearchView}
 
 
 def test_every_file_is_part_of_a_view():
     files = {path.name for path in FOLDER.iterdir() if path.suffix in (".js", ".css")}
-    own = {f"{view}.{kind}" for view in ("quiz", "player", "repair") for kind in ("js", "css")}
+    own = {f"{view}.{kind}" for view in VIEWS for kind in ("js", "css")}
     assert files == {"view.js", "lecture.css", *own}
 
 
-@pytest.mark.parametrize("name", ["quiz", "player", "repair"])
+@pytest.mark.parametrize("name", VIEWS)
 def test_a_view_is_one_module_and_asks_nothing_of_the_network(name: str, tmp_path: Path):
-    view = {"quiz": QuizView, "player": Player, "repair": RepairView}[name]
+    view = VIEWS[name]
     script, style = view._esm, view._css
     assert not re.search(r"https?://|\bfetch\(|\bimport\b|XMLHttpRequest|url\(", script + style)
     assert all("," in used for used in re.findall(r"var\(--jp-[^)]*", style))

@@ -283,41 +283,20 @@ class Normal:
                 if one not in digits and len(digits) < len(result.digits):
                     result = Sum(digits, whole.const)
                     break
-        return self._joined(result) if self._part_sums else result
-
-    def _joined(self, s: Sum) -> Sum:
-        """`s` with ``y // 9 * 9 + x % 9`` as `y`, where `x` and `y` are some nines apart.
-
-        So are a tile's ``(t % 18 * 4 + v) // 9 * 9 + (t * 4 + v) % 9``, as fused loops have them.
-        """
-        for rest, factor in s.digits.items():
-            if rest.lower != 1 or rest.upper is None:
-                continue
-            for row, times in s.digits.items():
-                if row[1:] != (rest.upper, None) or times != factor * rest.upper:
-                    continue
-                y = self._base_sum(row)
-                if self._is_multiple(y.plus(self._base_sum(rest), -1), rest.upper):
-                    less = s.plus(Sum({row: times, rest: factor}), -1)
-                    return self.tidy(less.plus(y, factor))
-        return s
-
-    def _is_multiple(self, s: Sum, divisor: int) -> bool:
-        """Whether `s` is one of `divisor`, also as ``x % 18 * 4`` and ``x * 4`` are by 9."""
-        whole = Sum({}, s.const)
-        for digit, factor in s.digits.items():
-            by = digit.upper if digit.lower == 1 else None
-            same = by is not None and factor * by % divisor == 0
-            whole = whole.plus(self._base_sum(digit) if same else Sum({digit: 1}), factor)
-        return not any(number % divisor for number in (whole.const, *whole.digits.values()))
+        return result
 
     def _opened(self, s: Sum) -> Sum:
-        """`s` with parts that are sums, and are not divided any more, added in."""
+        """`s` with parts that are sums, and are not divided any more, added in.
+
+        So is ``(n * 4 + v) % 72``, come of digits that joined, as ``n % 18 * 4 + v``.
+        """
         for digit, factor in s.digits.items():
-            if digit.lower == 1 and digit.upper is None and digit.base in self._part_sums:
-                rest = {d: f for d, f in s.digits.items() if d != digit}
+            if digit.lower == 1 and digit.base in self._part_sums:
                 inner = self._part_sums[digit.base]
-                return self.tidy(Sum(rest, s.const).plus(inner, factor))
+                if digit.upper is not None:
+                    inner = self.mod(inner, digit.upper, self._parts[digit.base].dtype)
+                if digit not in inner.digits:
+                    return self.tidy(s.plus(Sum({digit: -factor})).plus(inner, factor))
         return s
 
     # --- division ---------------------------------------------------------------------------
@@ -337,7 +316,25 @@ class Normal:
             found = self._coarse(inner, step)
             if found is not None:
                 return self.tidy(result.plus(self.div(found[0], divisor // step, dtype)))
-        return self.tidy(result.plus(Sum({self._quotient(inner, divisor, dtype): 1})))
+        digit = self._in_turns(inner, divisor, dtype) or self._quotient(inner, divisor, dtype)
+        return self.tidy(result.plus(Sum({digit: 1})))
+
+    def _in_turns(self, s: Sum, divisor: int, dtype: str) -> Digit | None:
+        """``(n % 18 * 4 + v) // 9`` as ``(n * 4 + v) % 72 // 9``, a digit of what others are of.
+
+        Where `v` is 0 … 3, and 72 a multiple of 9: so do the digits of a vector that was cut across
+        the rows of a tile join again. None where it is no such sum.
+        """
+        for digit, factor in s.digits.items():
+            whole = 0 if digit.upper is None or digit.lower > 1 else factor * digit.upper
+            if factor == 1 or whole <= 0 or whole % divisor:
+                continue
+            rest = s.plus(Sum({digit: -factor}))
+            low, high = self.interval(rest)
+            if low is not None and low >= 0 and high is not None and high < factor:
+                inner = rest.plus(self._base_sum(digit), factor)
+                return Digit(self._sum_part(inner, dtype), divisor, whole)
+        return None
 
     def mod(self, s: Sum, divisor: int, dtype: str) -> Sum:
         """``s % divisor``."""
@@ -353,9 +350,19 @@ class Normal:
             if found is not None:
                 coarse = self.mod(found[0], divisor // step, dtype).times(step)
                 return self.tidy(coarse.plus(found[1]))
+        wider = self._without_turns(inner, divisor)
+        if wider is not inner:
+            return self.mod(wider, divisor, dtype)
         return self._inside(inner, divisor, dtype) or Sum(
             {self._remainder(inner, divisor, dtype): 1}
         )
+
+    def _without_turns(self, s: Sum, divisor: int) -> Sum:
+        """Of which the remainder is the same: ``n * 4`` for ``n % 18 * 4``, by 9."""
+        for digit, factor in s.digits.items() if len(s.digits) > 1 else ():
+            if digit.lower == 1 and digit.upper and not factor * digit.upper % divisor:
+                s = s.plus(Sum({digit: -factor})).plus(self._base_sum(digit), factor)
+        return s
 
     def _inside(self, s: Sum, divisor: int, dtype: str) -> Sum | None:
         """``(a * 3 + b) // 2 % 3`` as ``(a % 2 * 3 + b) // 2``; None where nothing comes of it."""

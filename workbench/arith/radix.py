@@ -189,6 +189,7 @@ class Fixed:
         (digit,) = group
         digits = self._digits.setdefault(digit.base, set())
         digits.add(digit)
+        self._open(digit.base, digits)
         whole = Digit(digit.base, 1, None)
         if covers(digits, self.known.interval(Sum({whole: 1}))):
             digits.add(whole)
@@ -198,6 +199,15 @@ class Fixed:
                 self._equal.append((inner, inner, 1, 1))
             self._join(self.known.base(whole))
         return True
+
+    def _open(self, base: int, digits: set[Digit]) -> None:
+        """Of the last digits of a sum, what its terms are: ``n % 18 * 4 + v`` of the last 72."""
+        inner, reached = self.known.inner_sum(base), _reached(digits, 1)
+        if inner is None or reached is None or reached == 1:
+            return
+        told = self.known.mod(inner, reached, self.known.base(Digit(base, 1, None)).dtype)
+        if Digit(base, 1, reached) not in told.digits:
+            self._equal.append((told, told, 1, 1))
 
     def _join(self, part: Expr) -> None:
         """Of ``a // n`` and ``a % n`` that are the same at both points, with one `n`, `a` is, too.

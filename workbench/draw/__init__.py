@@ -1,5 +1,6 @@
 """Plain data to pictures: scenes of shapes, written as SVG and HTML or as matplotlib figures."""
 
+from workbench.draw.ablation import ablation_picture
 from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
@@ -12,6 +13,17 @@ from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, pi
 from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.requests import SCOPES, access_name
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
+from workbench.draw.search import (
+    SEARCH_VIEWS,
+    Vendor,
+    best_table,
+    best_text,
+    point_rows,
+    reasons_table,
+    search_caption,
+    search_ground,
+    search_picture,
+)
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.who import who_picture
@@ -25,6 +37,7 @@ __all__ = [
     "GPU",
     "ROLES",
     "SCOPES",
+    "SEARCH_VIEWS",
     "Path",
     "Picture",
     "Rect",
@@ -33,9 +46,13 @@ __all__ = [
     "Stands",
     "Steps",
     "Times",
+    "Vendor",
     "Words",
+    "ablation_picture",
     "access_name",
     "banks_scene",
+    "best_table",
+    "best_text",
     "covered_of",
     "figure",
     "first_call",
@@ -49,6 +66,11 @@ __all__ = [
     "pipelines_picture",
     "placed",
     "plain",
+    "point_rows",
+    "reasons_table",
+    "search_caption",
+    "search_ground",
+    "search_picture",
     "standalone_svg",
     "svg",
     "svg_in_text",

@@ -106,6 +106,7 @@ ROLES: dict[str, Look] = {
     "joined": Look(None, EDGE),
     "chosen": Look(Mix("who", 24), Mix("who"), 2.0),
     "chosen-joined": Look(None, Mix("who"), 2.0),
+    "failed": Look(None, Mix("fault"), 1.5),
     "alarm": Look(Mix("fault", 16), Mix("fault"), 2.0),
     **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
     **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), Mix("ink", 60)) for k in range(HEATS)},

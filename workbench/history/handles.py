@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from workbench import script
@@ -97,8 +98,8 @@ def handle_of(history: History, key: Var | BlockId) -> Handle:
 
 
 def _holder(history: History, key: Var | BlockId) -> tuple[PrimFunc, For | BlockRealize] | None:
-    """The loop or block in the newest program of `history` that has it."""
-    for node in reversed(history.nodes):
+    """The loop or block in the newest program of `history` that has it, else in one tried."""
+    for node in chain(reversed(history.nodes), history.tried):
         for func_places in node.places.values():
             if isinstance(key, Var):
                 stmt: For | BlockRealize | None = func_places.loops.get(key)

@@ -9,6 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 from workbench import script
 from workbench.history.errors import ScheduleError
@@ -18,12 +19,16 @@ from workbench.ir.places import Places, places
 from workbench.script.writer import string
 from workbench.verbs.primitive import Edit, Key
 
+TRIED = -1
+"""The number of a node that is only tried."""
+
 
 class HistoryNode:
     """One program of the tree and the step that made it of its parent's.
 
-    `id` is its creation number, never given to another. `marks` are its names, and `mark` is the
-    first of them: the last that it was given here, else one that a file had; "" without any.
+    `id` is its creation number, never given to another; TRIED of one that is no part of the tree.
+    `marks` are its names, and `mark` is the first of them: the last that it was given here, else
+    one that a file had; "" without any.
     """
 
     def __init__(
@@ -150,6 +155,7 @@ class History:
         self.answers: dict[str, str] = {}
         self.kept_in: Path | None = None
         self._observers: list[Observer] = []
+        self.tried: WeakSet[HistoryNode] = WeakSet()  # those somebody still holds
         self._held: HistoryNode | None = None  # to be told when what is done `together` is done
         self._holding = False
         self._adding = Lock()
@@ -206,14 +212,29 @@ class History:
 
     def add(self, parent: HistoryNode, step: Step, mod: IRModule, edit: Edit) -> HistoryNode:
         """A new child of `parent`."""
+        node = HistoryNode(self, TRIED, mod, step.func, parent, step, edit)
+        self.adopt(node)
+        return node
+
+    def try_(self, parent: HistoryNode, step: Step, mod: IRModule, edit: Edit) -> HistoryNode:
+        """What `add` would make, as no part of the tree: nothing leads to it, nobody is told."""
+        node = HistoryNode(self, TRIED, mod, step.func, parent, step, edit)
+        self.tried.add(node)
+        return node
+
+    def adopt(self, node: HistoryNode) -> None:
+        """Make a node that was tried, whose parent is part of the tree, part of it, too."""
+        parent, step = node.parent, node.step
+        assert parent is not None and step is not None and node.id == TRIED
         with self._adding:  # not while it is told, when a lab may wait for one that adds
-            node = HistoryNode(self, len(self.nodes), mod, step.func, parent, step, edit)
+            node.id = len(self.nodes)
             self.nodes.append(node)
             parent.children.append(node)
             parent._by_step.setdefault(step.key, node)
-            parent._alike.setdefault(_likeness(step.verb, edit.places), []).append(node)
+            likeness = _likeness(step.verb, node.places[node.func_name])
+            parent._alike.setdefault(likeness, []).append(node)
+        self.tried.discard(node)
         self._tell(node)
-        return node
 
     def mark(self, node: HistoryNode, name: str) -> None:
         """Name `node`, too; a name that another node has moves here."""

@@ -8,6 +8,7 @@ from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.fragments import Held, fragments
 from workbench.lesson.goals import traffic
+from workbench.lesson.half_products import by_calls, in_tiles
 from workbench.lesson.machine import gpu
 from workbench.lesson.mending import Mending, mending
 from workbench.lesson.naive import naive
@@ -17,7 +18,7 @@ from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
-from workbench.lesson.spaces import five_numbers, layer, layer_tiles, tile_layer
+from workbench.lesson.spaces import layer, tile_layer
 from workbench.lesson.why import Losses, why
 
 __all__ = [
@@ -35,10 +36,10 @@ __all__ = [
     "Review",
     "banks",
     "begin",
+    "by_calls",
     "check_result",
     "compare",
     "exercise",
-    "five_numbers",
     "four_kernels",
     "fragments",
     "gpu",
@@ -46,8 +47,8 @@ __all__ = [
     "how_often_used",
     "in_registers",
     "in_shared",
+    "in_tiles",
     "layer",
-    "layer_tiles",
     "loads_of",
     "mending",
     "naive",

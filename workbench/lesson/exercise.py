@@ -246,5 +246,5 @@ def variants(name: str) -> int:
 
 NAMES: Sequence[str] = (
     *("odd_vector", "wide_window", "few_loads", "small_tiles", "one_turn"),
-    *("own_operator", "one_ahead", "seventh", "warp_tiles"),
+    *("own_operator", "one_ahead", "seventh", "warp_tiles", "copies_ahead"),
 )

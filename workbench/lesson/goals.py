@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
+from typing import Literal
 
 from workbench import insight, lower, target
 from workbench.diag import Fail, Refusal, count_text
@@ -19,6 +20,7 @@ from workbench.ir import (
     Kernel,
     PrimFunc,
     Stmt,
+    WaitGroup,
     once,
     stmts_of,
     walk,
@@ -39,14 +41,18 @@ class Measure:
     why: str
 
 
-@once  # an exercise measures several things of one program
 def kernels(func: PrimFunc, on: str = "") -> tuple[Kernel, ...]:
     """The launches of the program on a target, by default the least that has what it asks for.
 
     Raises Fail where there are none.
     """
+    return _kernels(func, on or lower.least_target(func))
+
+
+@once  # an exercise measures several things of one program
+def _kernels(func: PrimFunc, on: str) -> tuple[Kernel, ...]:
     try:
-        return lower.lower(func, target.get(on or lower.least_target(func))).kernels
+        return lower.lower(func, target.get(on)).kernels
     except Refusal as refusal:
         raise Fail(refusal.headline, hint=refusal.hint, detail=refusal.detail) from None
 
@@ -197,20 +203,58 @@ def reads_in_one_turn() -> Measure:
     return Measure("1 turn for each of a warp's reads of shared memory", found, why)
 
 
-def on_tensor_cores() -> Measure:
-    """Every product of the program done by a call of a warp on tiles."""
+def no_waits_for_banks() -> Measure:
+    """No turn of shared memory beyond those that the bytes of a request take."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        uses = insight.conflicts(kernels(func)).uses
+        if not uses:
+            return False, "nothing is in shared memory"
+        worst = max(uses, key=lambda use: (use.wavefronts - use.least, use.wavefronts))
+        turns = f"{count_text(worst.wavefronts, 'turn')} for a {worst.access} of {worst.buffer}"
+        fewest = worst.wavefronts == worst.least
+        return fewest, turns if fewest else f"{turns}, where {worst.least} would do"
+
+    why = "A bank serves one number at a time: while another waits for its turn, the warp waits."
+    return Measure("no turn of shared memory for a bank that is taken", found, why)
+
+
+def groups_under_way(func: PrimFunc) -> int:
+    """The most groups of copies that a thread leaves under way where it waits; 0 without a wait."""
+    every = (node for kernel in kernels(func) for node in walk(kernel.body))
+    return max((node.count for node in every if isinstance(node, WaitGroup)), default=0)
+
+
+def copies_under_way(least: int) -> Measure:
+    """Asynchronous copies of later tiles that go on while a tile is used."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        left = groups_under_way(func)
+        return left >= least, f"at most {count_text(left, 'group')} left under way at a wait"
+
+    why = (
+        "A copy takes hundreds of cycles: with another tile on its way beside the next one, "
+        "there are two turns for that."
+    )
+    group = count_text(least, "group")
+    return Measure(f"at least {group} of copies left under way where a thread waits", found, why)
+
+
+def on_tensor_cores(call: Literal["mma_sync", "mma.sync"] = "mma_sync") -> Measure:
+    """Every product of the program done by a call of a warp on tiles: of wmma, or by lanes."""
+    name = {"mma_sync": "tvm_mma_sync", "mma.sync": "ptx_mma"}[call]
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         built = kernels(func)
-        calls = insight.calls_of_warps(built, "tvm_mma_sync")
+        calls = insight.calls_of_warps(built, name)
         tensor, work = 2 * calls * TILE**3, counts(func).work
         return tensor == work, f"{tensor / work:.0%} of {work:,} operations in {calls:,} calls"
 
     why = (
-        "A Tensor Core multiplies whole tiles: a call of mma_sync does 4,096 products, for which "
+        f"A Tensor Core multiplies whole tiles: a call of {call} does 4,096 products, for which "
         "a warp would take 128 instructions."
     )
-    return Measure("all products in calls of mma_sync", found, why)
+    return Measure(f"all products in calls of {call}", found, why)
 
 
 def at_most_shared(most: int) -> Measure:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
 from workbench import insight, target
 from workbench.check.kernels import extent_of
 from workbench.diag import count_text
-from workbench.ir import For, PrimFunc, walk
+from workbench.ir import Buffer, For, Kernel, PrimFunc, dtypes, walk
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.edge import fetching_again, idle_threads
 from workbench.lesson.faults import fault
-from workbench.lesson.goals import blocks, counts, global_loads, kernels, shared_bytes
+from workbench.lesson.goals import (
+    blocks,
+    counts,
+    global_loads,
+    groups_under_way,
+    kernels,
+    shared_bytes,
+)
 from workbench.lesson.machine import Launch, idle_lanes, length, start_of
 from workbench.lesson.predict import (
     load_times,
@@ -25,6 +32,7 @@ from workbench.lesson.predict import (
     use_times,
     who_is,
 )
+from workbench.lower.warp_calls import WARP, WarpCall, warp_call, warp_calls
 
 
 def cell_of(of: str) -> tuple[str, tuple[int, ...]]:
@@ -82,7 +90,40 @@ def _questions_of_the_padding(func: PrimFunc, of: str) -> str:
 def _registers_of_the_sums(func: PrimFunc, of: str) -> str:
     """How many registers of each thread hold the sums of its warp, in fragments."""
     sums = [f for f in insight.fragments(kernels(func)) if f.scope == "wmma.accumulator"]
-    return count_text(sum(f.tiles * f.registers for f in sums), "register")
+    by_lanes = sum(_registers(buffer) for buffer in _held_by_lanes(func)[0])
+    return count_text(by_lanes + sum(f.tiles * f.registers for f in sums), "register")
+
+
+def _registers_of_the_factors(func: PrimFunc, of: str) -> str:
+    """How many registers of each thread hold the factors of its warp, where they go by lanes."""
+    return count_text(sum(map(_registers, _held_by_lanes(func)[1])), "register")
+
+
+def _held_by_lanes(func: PrimFunc) -> tuple[list[Buffer], list[Buffer]]:
+    """The arrays in "warp" memory: of sums, and of what is multiplied."""
+    every = [(kernel, buffer) for kernel in kernels(func) for buffer in kernel.allocs]
+    held = [(kernel, buffer) for kernel, buffer in every if buffer.tag == "warp"]
+    sums = [b for kernel, b in held if any(c.to.buffer is b for c in _products(kernel))]
+    return sums, [buffer for _, buffer in held if buffer not in sums]
+
+
+def _products(kernel: Kernel) -> Iterator[WarpCall]:
+    calls = (warp_call(loop) for loop in warp_calls(kernel))
+    return (call for call in calls if call.name == "ptx_mma")
+
+
+def _registers(buffer: Buffer) -> int:
+    """Registers of 4 bytes that each thread has of an array of a warp."""
+    return prod(buffer.shape) * dtypes.itemsize(buffer.type) // (WARP * 4)
+
+
+def _holder(func: PrimFunc, of: str) -> str:
+    """Which thread of a warp holds a cell of a tile, such as "C_warp[9, 5]", in which register."""
+    buffer, cell = cell_of(of)
+    tiles = (tile for call in insight.lane_calls(func) for tile in call.tiles)
+    tile = next(tile for tile in tiles if tile.buffer == buffer)
+    lane, number = tile.held[cell[0], cell[1]]
+    return f"thread {lane}, register {number // tile.packed}"
 
 
 def _least_milliseconds(func: PrimFunc, of: str) -> str:
@@ -122,6 +163,9 @@ MEASURES: Mapping[str, Callable[[PrimFunc, str], str]] = {
     "turns of a warp": lambda func, of: count_text(turns_of(func, of), "turn"),
     "calls of a warp": lambda func, of: times(insight.calls_of_a_warp(kernels(func), of)),
     "registers of the sums": _registers_of_the_sums,
+    "registers of the factors": _registers_of_the_factors,
+    "groups under way": lambda func, of: count_text(groups_under_way(func), "group"),
+    "who holds": _holder,
     "questions of the padding": _questions_of_the_padding,
     "least milliseconds": _least_milliseconds,
     "fault": lambda func, of: fault(func),

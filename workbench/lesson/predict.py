@@ -18,10 +18,12 @@ from workbench.ir import (
     For,
     Node,
     PrimFunc,
+    attrs_dict,
     children,
     substitute,
     walk,
 )
+from workbench.lower.permute_layouts import PERMUTED
 from workbench.script.writer import data
 from workbench.widgets import Question, Verdict
 from workbench.widgets.page.question import NOT_SURE
@@ -53,7 +55,8 @@ def _wrong(measure: Measure, others: Others | None, slips: Slips | None) -> Slip
 def nests(func: PrimFunc) -> dict[str, str]:
     """The loops around each block, outermost first: {"C": "i_0 2 blockIdx.x, i_1 4"}.
 
-    A pipeline's has its notes: 'k 8 stage [0, 1] order [1, 0] copies {"S": 2}'.
+    A pipeline's has its notes: 'k 8 stage [0, 1] order [1, 0] copies {"S": 2}'; and a block whose
+    columns change places, as "permuted_layout".
     """
     found: dict[str, str] = {}
 
@@ -68,7 +71,8 @@ def nests(func: PrimFunc) -> dict[str, str]:
             )
             loops = (*loops, f"{node.loop_var.name} {extent}{bound}{noted}")
         elif isinstance(node, BlockRealize):
-            found[node.block.name] = ", ".join(loops)
+            noted = (PERMUTED,) * (PERMUTED in attrs_dict(node.block.annotations))
+            found[node.block.name] = ", ".join((*loops, *noted))
         for child in children(node):
             visit(child, loops)
 

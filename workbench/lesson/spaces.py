@@ -17,14 +17,7 @@ REGISTERS = 255  # of a thread, the same
 
 
 def five_numbers(sch: Schedule) -> None:
-    """Lesson 4's schedule of a product, whose five numbers are choices.
-
-    >>> sch = wb.Schedule(lesson.exercise("small_tiles").schedule().func, seed=1)
-    >>> lesson.five_numbers(sch)
-    >>> [step.verb for step in sch.trace.steps[:6]]
-    ['sample_categorical', 'sample_categorical', 'sample_categorical', \
-'sample_categorical', 'sample_categorical', 'cache_write']
-    """
+    """Lesson 4's schedule of a product, whose five numbers are choices: the space of lesson 5."""
     down, across = _one_of(sch, 2, 4, 8, 16), _one_of(sch, 2, 4, 8, 16)
     threads_down, threads_across = _one_of(sch, 8, 16, 32), _one_of(sch, 8, 16, 32)
     depth = _one_of(sch, 4, 8, 16, 32)
@@ -61,13 +54,7 @@ def layer() -> PrimFunc:
 
 
 def layer_tiles(sch: Schedule) -> None:
-    """A schedule of `layer` whose tiles are choices: who does its channels, rows and columns.
-
-    >>> sch = wb.Schedule(lesson.layer(), seed=2)
-    >>> lesson.layer_tiles(sch)
-    >>> sch.trace.steps[0].verb
-    'sample_perfect_tile'
-    """
+    """The schedule of `tile_layer`, whose tiles are choices: the space of lesson 12."""
     loops = sch.get_loops("conv2d_nchw")
     channels, rows, columns = (
         sch.sample_perfect_tile(loop, n=3, max_innermost_factor=8) for loop in loops[1:4]

@@ -87,6 +87,20 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     return Built(whole, gpu, lowered, source)
 
 
+def unproved(program: Scheduled, target: Target) -> Lowered:
+    """The kernels that `build` would make of `program`, for who only counts what they do.
+
+    What `build` proves of a program is left out, such as that no threads get in each other's way:
+    that is a quarter of its work, and a search runs few of the candidates that it ranks. Raises
+    ScheduleError where it cannot be lowered.
+    """
+    whole = function_of(program)
+    try:
+        return lower(open_blocks(whole), target)
+    except Refusal as refusal:
+        raise _refused(refusal, whole, f"wb.build({whole.name}, target={target.name!r})") from None
+
+
 def break_it(kernel: Built, fault: str | Fault) -> Built:
     """`kernel` with one thing wrong on purpose, such as "barrier 1": no GPU runs it.
 

@@ -9,8 +9,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from workbench import script
+from workbench import target as targets
 from workbench.ir import Expr, Kernel, PrimFunc, Size
-from workbench.lower import Lowered
+from workbench.lower import Lowered, least_target
 from workbench.runtime import registers
 from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import Timing
@@ -89,7 +90,15 @@ class Built:
             return cpu()
         if self.target.kind != "cuda":
             return DeviceReport("emulator", f"{self.target.kind} kernels run on the emulator here")
-        return device()
+        found, least = device(), targets.get(least_target(self.func))
+        if found.gpu is not None and _older(found.gpu.arch, least.arch):
+            return DeviceReport(
+                "emulator",
+                f"{found.which} is {found.gpu.arch}, and this kernel takes {least.arch} or later",
+                f"a GPU that has mma.sync, as {least.title}",
+                "use a machine that has one; the emulator comes to the same numbers.",
+            )
+        return found
 
     def __call__(
         self,
@@ -169,6 +178,10 @@ class Built:
             return f"<{self.func.name} for {self.target.name}: {self._only.name}>"
         launches = ", ".join(f"{k.name}<<<{_text(k.grid)}, {k.block}>>>" for k in self.kernels)
         return f"<{self.func.name} for {self.target.name}: {launches}>"
+
+
+def _older(arch: str, than: str) -> bool:
+    return targets.number_of(arch) < targets.number_of(than)
 
 
 def _text(grid: tuple[Size, Size, Size]) -> tuple[Size, Size, Size] | str:

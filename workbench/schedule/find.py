@@ -160,7 +160,12 @@ class Finder:
         for node in self.node.path():
             if node.parent and node.parent.holds(handle.key) and not node.holds(handle.key):
                 return self._gone(handle.name, node, node.became.get(handle.key, ()))
-        home = next(node for node in handle.history if node.holds(handle.key))
+        home = next((node for node in handle.history if node.holds(handle.key)), None)
+        if home is None:
+            return Refusal(
+                f"Can't {self.task} `{handle.name}`: it exists only in a trial, not in the history",
+                hint="take the trial's steps first: sch.adopt(trial)",
+            )
         return Refusal(
             f"Can't {self.task} `{handle.name}`: it exists only in another branch, from node "
             f"{home.id} on",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,7 +20,7 @@ from workbench.diag import Refusal
 from workbench.history import file
 from workbench.history.errors import ScheduleError, UnknownVerb
 from workbench.history.handles import BlockHandle, Handle, LoopHandle, handle_of
-from workbench.history.history import History, HistoryNode
+from workbench.history.history import TRIED, History, HistoryNode
 from workbench.history.step import Ref, Step, Value, value_text
 from workbench.history.trace import Trace, known_primitive, locate, map_refs, refer
 from workbench.history.tvm_file import tvm_file
@@ -44,6 +44,7 @@ from workbench.schedule.arguments import Call, as_given, bind
 from workbench.schedule.completion import complete_in_ipython
 from workbench.schedule.find import Finder, name_in
 from workbench.schedule.left_out import LEFT_OUT
+from workbench.schedule.retuning import retuned
 from workbench.verbs import primitive
 from workbench.verbs.choices import Decide, drawing
 from workbench.verbs.nest import check_depth
@@ -112,6 +113,7 @@ class Schedule(Verbs):
         self._func_name = self._node.func_name if clear else None
         self._forward: dict[HistoryNode, HistoryNode] = {}  # where redo goes
         self._decide = decide or drawing(seed)
+        self._tries = False  # whether its steps stay out of the history
         complete_in_ipython(Schedule)
 
     # --- the program -----------------------------------------------------------------------------
@@ -351,8 +353,74 @@ class Schedule(Verbs):
         other.history = self.history
         other._node, other._func_name = self._node, self._func_name
         other._forward = dict(self._forward)
-        other._decide = self._decide
+        other._decide, other._tries = self._decide, self._tries
         return other
+
+    def trial(self) -> Schedule:
+        """A second cursor whose steps are no part of the history until `adopt` is given it.
+
+        Steps that the history has already are gone along as they are.
+
+        >>> trial = sch.trial()
+        >>> trial.split("i", factors=[2, 4])
+        [<loop i_0>, <loop i_1>]
+        >>> len(sch.history)
+        1
+        """
+        other = self.fork()
+        other._tries = True
+        return other
+
+    def adopt(self, trial: Schedule) -> None:
+        """Make the steps of `trial` part of the history, as they were made, and go there.
+
+        Handles that the trial's steps returned are good from then on. Raises ScheduleError for what
+        is no trial of this history.
+
+        >>> trial = sch.trial()
+        >>> trial.unroll("i")
+        >>> sch.adopt(trial)
+        >>> sch
+        <Schedule of add at node 1: unroll(i)>
+        """
+        if not isinstance(trial, Schedule) or trial.history is not self.history:
+            what = "belongs to another schedule" if isinstance(trial, Schedule) else "is no trial"
+            raise ScheduleError(
+                f"Can't adopt {value_text(trial)}: it {what}",
+                hint="pass what sch.trial() made of this schedule",
+            )
+        with self.history.together():
+            for node in trial._node.path():
+                if node.id != TRIED:
+                    continue
+                assert node.parent is not None and node.step is not None
+                if self.history.child(node.parent, node.step):
+                    self.take(trial.trace)  # another cursor took the same step meanwhile
+                    return
+                self.history.adopt(node)
+        self._move(trial._node)
+
+    def retune(
+        self, number: int, *, also: Mapping[int, Mapping[str, Any]] | None = None, **changed: Any
+    ) -> None:
+        """Take the `number`-th step on the way here with other arguments, and the rest after it.
+
+        It is a branch from before that step. What is not `changed` stays; `also` changes later
+        steps, by their numbers. Raises ScheduleError for a step that there is not, and where it, or
+        a later one, is refused then, with what else would have to change: nothing is taken.
+
+        >>> i_0, i_1 = sch.split("i", factors=[None, 4])
+        >>> sch.unroll(i_1)
+        >>> sch.retune(1, factors=[None, 2])
+        >>> print(sch.trace)
+        1. split(i, factors=[None, 2])
+        2. unroll(i_1)
+        """
+        trial = retuned(self, self.trial, number, changed, also or {})
+        if self._tries:
+            self._move(trial._node)
+        else:
+            self.adopt(trial)
 
     def copy(self) -> Schedule:
         """`fork`, as TVM calls it.
@@ -544,7 +612,8 @@ class Schedule(Verbs):
         single = edit.result is not None and not isinstance(edit.result, tuple)
         made = tuple(name_in([edit.places], key) for key in edit.keys)
         noted = replace(step, made=made, single=single, alone=len(functions) == 1)
-        return self.history.add(self._node, noted, mod, edit)
+        add = self.history.try_ if self._tries else self.history.add
+        return add(self._node, noted, mod, edit)
 
     def _handles(self, result: Any) -> Any:
         if isinstance(result, tuple):

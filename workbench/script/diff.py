@@ -41,9 +41,9 @@ def diff(a: Node, b: Node) -> list[DiffLine]:
     return diff_printed(show_spans(a), show_spans(b))
 
 
-def diff_printed(left: Printed, right: Printed) -> list[DiffLine]:
-    """`diff` of two programs that are printed already."""
-    by_name = set(left.names).isdisjoint(right.names)
+def diff_printed(left: Printed, right: Printed, by_name: bool = False) -> list[DiffLine]:
+    """`diff` of two programs that are printed already; matched `by_name` where that is said."""
+    by_name = by_name or set(left.names).isdisjoint(right.names)
     pairs = _aligned(_rows(left, by_name), _rows(right, by_name))
     return [_line(left, right, i, j) for i, j in pairs]
 

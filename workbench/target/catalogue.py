@@ -86,9 +86,14 @@ class TargetError(Fail, ValueError):
     """A target that is not in the catalogue."""
 
 
+def number_of(arch: str) -> int:
+    """The number of an architecture of NVIDIA's: 75 of "sm_75"."""
+    return int(arch.removeprefix("sm_"))
+
+
 def _of_arch(arch: str) -> dict[str, object]:
     """What all GPUs of an architecture have in common."""
-    number = int(arch.removeprefix("sm_"))
+    number = number_of(arch)
     units = (2 if number == 60 else 4, *((1 * KIB, 128) if number >= 80 else (0, 256)))
     per_sm = zip(_PER_SM, _ARCH[arch], strict=True)
     tensor_cores = {"wmma": number >= 70, "mma": number >= 80}
@@ -107,7 +112,7 @@ def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: 
     if arch in _DYNAMIC:
         facts["max_dynamic_shared_bytes"] = _DYNAMIC[arch] * KIB
         sources["max_dynamic_shared_bytes"] = _GUIDE
-    if int(arch.removeprefix("sm_")) >= 80:
+    if number_of(arch) >= 80:
         facts["async_copy_bytes"] = (4, 8, 16)
         sources["async_copy_bytes"] = "PTX ISA, cp.async: sm_80 or higher; cp-size 4, 8 or 16"
     return _target(name, title, arch, facts, sources)

@@ -1,21 +1,30 @@
 """Let the machine search: spaces of schedules, search, measuring, and records of all of it."""
 
+from workbench.tuning.ablation import Ablation, Without
+from workbench.tuning.clustered import Clustered
+from workbench.tuning.decided import Choice, choices
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Lines, Record, RecordError, read
-from workbench.tuning.run import Progress, TuneError, name_of, tune
+from workbench.tuning.run import Progress, Stopped, TuneError, name_of, tune
 from workbench.tuning.search import Search
+from workbench.tuning.show import show
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
-from workbench.tuning.trial import Ended, Outcome, Refusal, Trial
+from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
+from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
 
 __all__ = [
+    "Ablation",
     "ByModel",
     "Candidate",
+    "Choice",
+    "Clustered",
     "Ended",
     "Header",
     "Lines",
     "Local",
     "Measurer",
+    "NotTried",
     "Outcome",
     "Progress",
     "Record",
@@ -25,12 +34,21 @@ __all__ = [
     "Replayed",
     "Search",
     "Space",
+    "Stopped",
     "Trial",
+    "Tried",
     "TuneError",
+    "Tuned",
+    "Watch",
+    "Without",
+    "best_of",
     "candidate",
+    "choices",
+    "drift",
     "name_of",
     "read",
     "ready",
     "require",
+    "show",
     "tune",
 ]

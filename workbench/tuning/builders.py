@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -24,7 +25,7 @@ from workbench.ir import PrimFunc
 from workbench.target import Target
 from workbench.tuning.ready import ready
 from workbench.tuning.score import Scored, are_those, scored
-from workbench.tuning.space import Decisions, Space, candidate
+from workbench.tuning.space import Decisions, Space, candidate, draft
 from workbench.tuning.trial import Refusal
 
 LEAST_CORES = 4  # with fewer, importing the workbench anew takes what they would spare
@@ -50,13 +51,13 @@ class Builders:
         job = (script.show(program), named, target.name, model.name, [*sys.path])
         self._processes = [_started(job) for _ in range(count if known and named else 0)]
 
-    def build(self, many: Sequence[Decisions]) -> dict[Decisions, Scored | Refusal]:
-        """What was made of decisions, of those that were built as they are."""
+    def build(self, many: Sequence[Decisions], whole: bool) -> dict[Decisions, Scored | Refusal]:
+        """What was made of decisions, of those that were built as they are; proved, if `whole`."""
         if not self._processes or not many:
             return {}
         shares = [many[k :: len(self._processes)] for k in range(len(self._processes))]
         with ThreadPoolExecutor(len(shares)) as pool:
-            answers = pool.map(_asked, self._processes, shares)
+            answers = pool.map(partial(_asked, whole=whole), self._processes, shares)
             return {asked: one for found in answers for asked, one in found}
 
     def close(self) -> None:
@@ -96,11 +97,11 @@ def _started(job: object) -> subprocess.Popen[bytes]:
 
 
 def _asked(
-    process: subprocess.Popen[bytes], many: Sequence[Decisions]
+    process: subprocess.Popen[bytes], many: Sequence[Decisions], whole: bool
 ) -> list[tuple[Decisions, Scored | Refusal]]:
     if not many or process.poll() is not None:
         return []
-    _say(process.stdin, list(many))
+    _say(process.stdin, (whole, list(many)))
     try:
         assert process.stdout is not None
         found: list[tuple[Decisions, Scored | Refusal]] = pickle.load(process.stdout)
@@ -128,8 +129,10 @@ def serve() -> None:
     with suppress(EOFError):
         while True:
             made = []
-            for decisions in pickle.load(source):
-                found = scored(0, candidate(program, space, target, decisions, Random(0)), model)
+            whole, many = pickle.load(source)
+            make = candidate if whole else draft
+            for decisions in many:
+                found = scored(0, make(program, space, target, decisions, Random(0)), model)
                 if are_those(found.decisions, decisions):  # none was drawn, by another generator
                     made.append((decisions, found.light))
             _say(sink, made)

@@ -172,7 +172,9 @@ def _outcome(data: dict[str, Any]) -> Outcome:
     times = tuple(_seconds(seconds) for seconds in data["times"])
     if (status == "correct") != bool(times):
         raise ValueError("what is correct has times, and nothing else has")
-    return Outcome(status, how, times, text_of(data["reason"]))
+    yardstick = data.get("yardstick")  # a version before had none
+    told = None if yardstick is None else _seconds(yardstick)
+    return Outcome(status, how, times, text_of(data["reason"]), told)
 
 
 def _count(value: object) -> int:

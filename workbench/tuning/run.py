@@ -5,32 +5,33 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TextIO
+from typing import Self, TextIO
 
 from workbench import script
 from workbench import target as targets
 from workbench.diag import Fail, count_text
 from workbench.insight.launched import rates_of
 from workbench.ir import IRModule, PrimFunc
-from workbench.ir.equal import structural_hash
 from workbench.runtime.building import function_of
 from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
 from workbench.target import Target
 from workbench.tuning.builders import Builders, useful
-from workbench.tuning.measure import ByModel, Local, Measurer
+from workbench.tuning.measure import ByModel, Local, Measurer, workers_here
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
+from workbench.tuning.score import is_of
 from workbench.tuning.search import STRATEGIES, Search, Strategy
 from workbench.tuning.space import Candidate, Space
-from workbench.tuning.trial import Ended, Outcome, Trial
+from workbench.tuning.trial import Ended, Outcome, Trial, best_of
+from workbench.tuning.tried import Tried, Tuned, watching
 from workbench.version import __version__
 
 PER_BATCH = 32
@@ -43,12 +44,20 @@ class TuneError(Fail, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a search stands after a trial: how many ended `of` all, the last, and the best."""
+    """Where a search stands after a trial: how many ended `of` all, the last, and the best.
+
+    `candidate` is that of the last trial.
+    """
 
     count: int
     of: int
     last: Ended
     best: Ended | None
+    candidate: Candidate
+
+
+class Stopped(Exception):
+    """Raised by what hears of the progress: the search ends, with all that it has."""
 
 
 def tune(
@@ -62,19 +71,26 @@ def tune(
     seed: int = 0,
     per_batch: int = PER_BATCH,
     measurer: Measurer | None = None,
+    flush: bool = False,
     progress: Callable[[Progress], object] | None = None,
-) -> Schedule:
+) -> Tuned:
     """Search for the fastest schedule of `program` that `trials` trials find; returns it.
+
+    It is a Schedule like any other, and its `tried` are all trials, as `tuning.show` shows them. In
+    a notebook they are shown as they end, with a button that stops the search, and so does an
+    interrupt: what was found so far is returned.
 
     `space` takes steps on a Schedule with sampled choices; without one it is the ready space, of
     tiles, shared memory and threads. `target` is, where it is left out, the device here. Candidates
     are run, compared to what the program means, and timed in the worker of the device; where there
     is none, the modelled time stands for it, and each line says so. `measurer` does it in their
-    place.
+    place. `flush` empties the L2 cache ahead of each run that is timed, as a kernel finds it that
+    runs once; without it, data that fits stays there.
 
     `record` is a file to which each trial is written before it is measured, and its outcome after:
     the same call goes on where the search was stopped, with more `trials` where it asks for more.
-    `progress` is called after each trial; without it, a terminal shows a line.
+    `progress` is called after each trial, and ends the search by raising `tuning.Stopped`; without
+    it, a terminal shows a line.
 
     Raises TuneError where no candidate is correct, and for arguments that say no search;
     RecordError for a record of another search.
@@ -90,19 +106,20 @@ def tune(
     func = function_of(program, "tune")
     _check(trials, per_batch, strategy, seed, func)
     gpu = targets.get(target) if target is not None else device().target
-    measurer = measurer or _measurer(func, gpu)
+    measurer = measurer or measurer_of(func, gpu, flush)
     model = _model(measurer, gpu)
-    told = progress or _Line()
     builders = Builders(func, space, gpu, model, useful(trials))
     search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
     with (
         closing(builders),
         closing(Record(record, _header(search, space, measurer, per_batch))) as kept,
     ):
-        _run(search, kept, measurer, trials, told)
+        tried = Tried(search, kept.lines, lambda: measurer)
+        watch = progress or watching(tried, trials) or _Line()
+        seen = watch if isinstance(watch, AbstractContextManager) else nullcontext()
+        with suppress(Stopped), seen:
+            _run(search, kept, measurer, trials, watch)
         best = _winner(search, kept)
-    if isinstance(told, _Line):
-        told.end()
     if best is None:
         why, count = _commonest(kept)
         raise TuneError(
@@ -110,7 +127,7 @@ def tune(
             detail=f"most often: {why}",
             hint="widen the space, or try one candidate by hand to see where it fails",
         )
-    return best
+    return Tuned.of(best, tried)
 
 
 def _run(
@@ -131,12 +148,47 @@ def _run(
         if not made:
             return
         todo = [(trial, one) for trial, one in made if trial.number not in lines.outcomes]
-        for trial, candidate in _built_ahead(search, todo):
-            ended = Ended(trial, _submitted(measurer, trial, candidate))
-            record.append([ended])
-            count, of = len(lines.outcomes), max(trials, len(lines.trials))
-            told(Progress(count, of, ended, next(iter(_correct(record)), None)))
+        with closing(_ended(measurer, _built_ahead(search, todo))) as measured:
+            for ended, candidate in measured:
+                record.append([ended])
+                count, of = len(lines.outcomes), max(trials, len(lines.trials))
+                told(Progress(count, of, ended, best_of(lines.ended), candidate))
         number += 1
+
+
+def _ended(
+    measurer: Measurer, built: Iterator[tuple[Trial, Candidate]]
+) -> Generator[tuple[Ended, Candidate], None, None]:
+    """Trials as they end, as many at a time as the measurer takes.
+
+    Whoever leaves does not wait for those that are measured then: they have no outcome yet.
+    """
+    many = getattr(measurer, "side_by_side", 1)
+    if many == 1:  # in this thread, where an interrupt reaches what is waited for
+        for trial, candidate in built:
+            yield Ended(trial, _submitted(measurer, trial, candidate)), candidate
+        return
+    pool = ThreadPoolExecutor(many, "measures")
+    running: dict[Future[Outcome], tuple[Trial, Candidate]] = {}
+    try:
+        for trial, candidate in built:
+            running[pool.submit(_submitted, measurer, trial, candidate)] = trial, candidate
+            if len(running) == many:
+                yield from _first(running)
+        while running:
+            yield from _first(running)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _first(
+    running: dict[Future[Outcome], tuple[Trial, Candidate]],
+) -> Iterator[tuple[Ended, Candidate]]:
+    """Those that end first, taken out of what is `running`, by their numbers."""
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    for future in sorted(done, key=lambda one: running[one][0].number):
+        trial, candidate = running.pop(future)
+        yield Ended(trial, future.result()), candidate
 
 
 def _built_ahead(
@@ -178,16 +230,10 @@ def _batch(
 
 def _submitted(measurer: Measurer, trial: Trial, candidate: Candidate) -> Outcome:
     """How the trial ends: refused where the space makes another program of its decisions now."""
-    if not _is_of(candidate, trial):
+    if not is_of(candidate, trial):
         why = candidate.reason or "the space makes another program of these decisions now"
         return Outcome("constraints", "recorded", (), why)
     return measurer.submit(candidate)
-
-
-def _is_of(candidate: Candidate, trial: Trial) -> bool:
-    """Whether the candidate is the one that the trial tells of."""
-    same = candidate.decisions == trial.decisions
-    return same and structural_hash(candidate.schedule.func) == trial.program
 
 
 def _correct(record: Record) -> list[Ended]:
@@ -200,26 +246,32 @@ def _winner(search: Search, record: Record) -> Schedule | None:
     """The schedule of the fastest: of those that the space makes, whatever a record claims."""
     for ended in _correct(record):
         candidate = search.candidate(ended.trial.decisions)
-        if candidate.kernel is not None and _is_of(candidate, ended.trial):
+        if candidate.kernel is not None and is_of(candidate, ended.trial):
             return candidate.schedule
     return None
 
 
-def _measurer(func: PrimFunc, target: Target) -> Measurer:
-    """The device here, where it is one of `target`; else the model."""
+def measurer_of(func: PrimFunc, target: Target, flush: bool = False) -> Measurer:
+    """The device here, where it is one of `target`; else the model, by which caches are warm."""
     if target.is_cpu:
-        return Local(func, cpu(), "CPU")
+        return Local(func, cpu(), "CPU", flush=flush)
     report: DeviceReport = device()
     if report.is_gpu and target.kind == "cuda":
-        return Local(func, report, "GPU")
-    return ByModel(target if rates_of(target) else targets.get(MODEL))
+        return Local(func, report, "GPU", flush=flush, workers=workers_here("GPU"))
+    return ByModel(model_target(target))
+
+
+def model_target(target: Target) -> Target:
+    """The GPU whose times are modelled for a target: itself, where it is known how fast it is."""
+    return target if rates_of(target) else targets.get(MODEL)
 
 
 def _model(measurer: Measurer, target: Target) -> Target:
     """The GPU whose modelled times rank candidates: the one that is measured, if that is told."""
     if isinstance(measurer, ByModel):
         return measurer.target
-    return measurer.report.target if isinstance(measurer, Local) else target
+    report: DeviceReport | None = getattr(measurer, "report", None)
+    return report.target if report else target
 
 
 def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: int) -> Header:
@@ -309,7 +361,10 @@ class _Line:
         )
         self.out.flush()
 
-    def end(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Leave the line as it is."""
         if self.wrote:
             self.out.write("\n")

@@ -8,14 +8,15 @@ from workbench.insight import modelled
 from workbench.ir.equal import structural_hash
 from workbench.target import Target
 from workbench.tuning.space import Candidate, Decisions
-from workbench.tuning.trial import Refusal
+from workbench.tuning.trial import Refusal, Trial
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate that builds: its program's hash, and its modelled seconds, if there are.
+    """A candidate that can be lowered: its program's hash, and its modelled seconds, if there are.
 
-    `made` may be left out: a history and its kernels are large. `parents` are trials.
+    `made` may be left out: a history and its kernels are large. `parents` are trials. It is
+    `proved` where all was asked that a candidate which runs is asked, see `space.built`.
     """
 
     decisions: Decisions
@@ -23,6 +24,7 @@ class Scored:
     modelled: float | None
     made: Candidate | None = None
     parents: tuple[int, ...] = ()
+    proved: bool = False
 
     @property
     def light(self) -> Scored:
@@ -31,14 +33,21 @@ class Scored:
 
 
 def scored(batch: int, made: Candidate, model: Target) -> Scored | Refusal:
-    """What `made` comes to; a refusal, for batch number `batch`, where it did not build."""
-    if made.kernel is None:
+    """What `made` comes to; a refusal, for batch number `batch`, where it is one."""
+    if made.reason:
         return Refusal(batch, made.decisions, made.reason)
-    us = None if made.kernel.target.is_cpu else modelled(made.kernel.kernels, model).us
+    us = None if model.is_cpu else modelled(made.kernels, model).us
     seconds = None if us is None else us * 1e-6
-    return Scored(made.decisions, structural_hash(made.schedule.func), seconds, made)
+    program = structural_hash(made.schedule.func)
+    return Scored(made.decisions, program, seconds, made, proved=made.kernel is not None)
 
 
 def are_those(met: Decisions, given: Decisions) -> bool:
     """Whether a candidate met `given` decisions alone, all of them or the first: drew none."""
     return met == given[: len(met)]
+
+
+def is_of(made: Candidate, trial: Trial) -> bool:
+    """Whether the candidate is the one that the trial tells of."""
+    same = made.decisions == trial.decisions
+    return same and structural_hash(made.schedule.func) == trial.program

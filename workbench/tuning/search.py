@@ -24,7 +24,7 @@ from workbench.target import Target
 from workbench.tuning.builders import Builders
 from workbench.tuning.decision_model import DecisionModel, fit
 from workbench.tuning.score import Scored, are_those, scored
-from workbench.tuning.space import Candidate, Decisions, Space, candidate
+from workbench.tuning.space import Candidate, Decisions, Space, built, candidate, draft
 from workbench.tuning.trial import Ended, Refusal, Trial
 from workbench.verbs.choices import Domain
 
@@ -77,9 +77,9 @@ class Search:
         rng = Random(f"{self.seed}")
         longest: tuple[Domain, ...] = ()
         for _ in range(FIRST_TRIES):
-            made = self._candidate((), rng)
+            made = draft(self.program, self.space, self.target, (), rng)
             longest = max(longest, made.domains, key=len)
-            if made.kernel is not None:
+            if made.kernels:
                 return made.domains
         return longest
 
@@ -112,27 +112,47 @@ class Search:
 
     def candidate(self, decisions: Decisions) -> Candidate:
         """The candidate of a trial's decisions."""
-        return self._candidate(decisions, Random(0))
+        return candidate(self.program, self.space, self.target, decisions, Random(0))
 
-    def _candidate(self, decisions: Decisions, rng: Random) -> Candidate:
-        return candidate(self.program, self.space, self.target, decisions, rng)
-
-    def build(self, number: int, decisions: Decisions, rng: Random) -> Scored | Refusal:
+    def draft(self, number: int, decisions: Decisions, rng: Random) -> Scored | Refusal:
         """What the space makes of decisions, and of draws for those that are missing."""
         known = self._known.get(decisions)
         if known is None:
-            made = self._candidate(decisions, rng)
+            made = draft(self.program, self.space, self.target, decisions, rng)
             known = scored(number, made, self.model)
             self.lowered += isinstance(known, Scored)
             same = are_those(made.decisions, decisions)
             self._known[decisions if same else made.decisions] = known
         return replace(known, batch=number) if isinstance(known, Refusal) else known
 
-    def prepare(self, many: Sequence[Decisions]) -> None:
-        """Have built what is about to be asked for, side by side."""
-        new = [d for d in dict.fromkeys(many) if d not in self._known]
-        found = self.builders.build(new) if self.builders else {}
-        self.lowered += sum(isinstance(one, Scored) for one in found.values())
+    def proved(self, number: int, one: Scored) -> Scored | Refusal:
+        """The same with all proved that is asked of what is measured, or refused after all."""
+        known = self._known.get(one.decisions, one)
+        if isinstance(known, Scored) and not known.proved:
+            made = built(one.made, self.target) if one.made else self.candidate(one.decisions)
+            if made.kernel is None:
+                known = Refusal(number, one.decisions, made.reason)
+            else:
+                known = replace(known, made=made, proved=True)
+            self._known[one.decisions] = known
+        if isinstance(known, Refusal):
+            return replace(known, batch=number)
+        return replace(known, parents=one.parents)
+
+    def prepare(self, many: Sequence[Decisions], whole: bool = False) -> None:
+        """Have built what is about to be asked for, side by side; `whole` to be proved, too."""
+        if self.builders is None:
+            return
+        known = {d: self._known.get(d) for d in many}
+        new = [
+            d
+            for d, k in known.items()
+            if k is None or (whole and isinstance(k, Scored) and not k.made)
+        ]
+        found = self.builders.build(new, whole)
+        self.lowered += sum(
+            isinstance(one, Scored) and known[d] is None for d, one in found.items()
+        )
         self._known |= found
 
     def _forget(self) -> None:
@@ -169,8 +189,16 @@ class _Batch:
 
     def drawn(self) -> list[Scored]:
         """Candidates by chance."""
-        self._fill(self.size, lambda count: [self._draw() for _ in range(count)])
-        return list(self.pool.values())
+        proved: list[Scored] = []
+        while len(proved) < self.size:
+            before = set(self.pool)
+            wanted = len(before) + self.size - len(proved)
+            self._fill(wanted, lambda count: [self._draw() for _ in range(count)])
+            new = [one for decisions, one in self.pool.items() if decisions not in before]
+            if not new:
+                break
+            proved += self._proved(new, len(new))
+        return proved
 
     def evolved(self) -> list[Scored]:
         """The best of some generations, and a few of them by chance."""
@@ -182,8 +210,24 @@ class _Batch:
         known = {one: self.predicted(one) for one in self.pool.values()}
         ranked = sorted(known, key=lambda one: known[one] or inf)
         chance = min(round(BY_CHANCE * self.size), max(len(ranked) - self.size, 0))
-        chosen, rest = ranked[: self.size - chance], ranked[self.size - chance :]
-        return [*chosen, *self.rng.sample(rest, chance)]
+        best = self._proved(ranked, self.size - chance)
+        known_best = {one.decisions for one in best}
+        rest = [one for one in ranked if one.decisions not in known_best]
+        return [*best, *self._proved(self.rng.sample(rest, len(rest)), chance)]
+
+    def _proved(self, ordered: Sequence[Scored], count: int) -> list[Scored]:
+        """The first `count` that pass all proofs; what does not is refused."""
+        self.search.prepare([one.decisions for one in ordered[:count]], whole=True)
+        kept: list[Scored] = []
+        for one in ordered:
+            if len(kept) == count:
+                break
+            found = self.search.proved(self.number, one)
+            if isinstance(found, Scored):
+                kept.append(found)
+            else:
+                self.refusals.append(found)
+        return kept
 
     def predicted(self, one: Scored) -> float | None:
         """The seconds of one run: those modelled, times what others took more than was modelled.
@@ -227,7 +271,7 @@ class _Batch:
 
     def _build(self, decisions: Decisions, parents: tuple[int, ...]) -> None:
         self.tried.add(decisions)
-        found = self.search.build(self.number, decisions, self.rng)
+        found = self.search.draft(self.number, decisions, self.rng)
         if found.decisions != decisions and found.decisions in self.tried:
             return  # repaired into what was tried
         self.tried.add(found.decisions)

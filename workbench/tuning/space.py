@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeAlias
 
 from workbench.diag import Fail
-from workbench.ir import PrimFunc
-from workbench.runtime.building import build
+from workbench.ir import Kernel, PrimFunc
+from workbench.runtime.building import build, unproved
 from workbench.runtime.built import Built
 from workbench.schedule import Schedule
 from workbench.target import Target
@@ -44,7 +46,7 @@ class Candidate:
 
     `decisions` are those of the choices that were met, in their order, each of one of `domains`.
     Where a rule, a verb, the checker or a limit of the target refused it, `reason` says why, and
-    there is no `kernel`.
+    there is no `kernel`. Of one that is only `drafted` there are `kernels` to be counted.
     """
 
     decisions: Decisions
@@ -52,6 +54,12 @@ class Candidate:
     schedule: Schedule
     kernel: Built | None = None
     reason: str = ""
+    drafted: tuple[Kernel, ...] = ()
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Its launches, in order; () of a refusal."""
+        return self.kernel.kernels if self.kernel else self.drafted
 
 
 class _Deciding:
@@ -88,14 +96,49 @@ def candidate(
     Every proof that a step, the checker or lowering asks for is made. What the space raises besides
     refusals is raised here, too.
     """
+    return built(draft(program, space, target, given, rng), target)
+
+
+def draft(
+    program: PrimFunc, space: Space, target: Target, given: Sequence[Decision], rng: Random
+) -> Candidate:
+    """As `candidate`, to be ranked and not to be run: `built` proves the rest, and may refuse."""
     deciding = _Deciding(given, rng)
     sch = Schedule(program, decide=deciding)
-    kernel, reason = None, ""
+    kernels: tuple[Kernel, ...] = ()
+    reason = ""
+    with _no_cycles_looked_for():
+        try:
+            sch = space(sch) or sch
+            kernels = unproved(sch, target).kernels
+        except Fail as fail:
+            reason = fail.headline.rstrip(".")
+    decided = tuple(deciding.decisions), tuple(deciding.domains)
+    return Candidate(*decided, sch, reason=reason, drafted=kernels)
+
+
+def built(drafted: Candidate, target: Target) -> Candidate:
+    """The candidate with its kernel, or refused where the checker finds it wrong."""
+    if drafted.reason or drafted.kernel:
+        return drafted
     try:
-        sch = space(sch) or sch
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _no_cycles_looked_for():
             warnings.simplefilter("ignore")  # a search tries what wastes work, and measures it
-            kernel = build(sch, target)
+            return replace(drafted, kernel=build(drafted.schedule, target))
     except Fail as fail:
-        reason = fail.headline.rstrip(".")
-    return Candidate(tuple(deciding.decisions), tuple(deciding.domains), sch, kernel, reason)
+        return replace(drafted, reason=fail.headline.rstrip("."), drafted=())
+
+
+@contextmanager
+def _no_cycles_looked_for() -> Iterator[None]:
+    """Without Python's collector of cycles, which takes a sixth of a candidate's time.
+
+    A program is a tree; what few cycles there are are found after.
+    """
+    looked = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked:
+            gc.enable()

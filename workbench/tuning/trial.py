@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf, isfinite
 from statistics import median
@@ -43,13 +44,16 @@ class Trial:
 class Outcome:
     """How a trial ended: `times` are seconds of single samples, of a correct one alone.
 
-    `how` says what they are. `reason` says what went wrong, "" where nothing did.
+    `how` says what they are. `reason` says what went wrong, "" where nothing did. `yardstick` are
+    the seconds of a kernel that is always the same, where it was timed just before: by them one
+    sees clocks drift.
     """
 
     status: Status
     how: How
     times: tuple[float, ...] = ()
     reason: str = ""
+    yardstick: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -82,6 +86,27 @@ class Ended:
     def seconds(self) -> float:
         """Of one run; infinity for what is not correct."""
         return self.outcome.seconds
+
+
+def best_of(ended: Iterable[Ended]) -> Ended | None:
+    """The fastest correct one, of those that are as fast the first; None without one."""
+    correct = [one for one in ended if one.outcome.status == "correct"]
+    return min(correct, key=lambda one: (one.seconds, one.trial.number), default=None)
+
+
+def drift(ended: Iterable[Ended]) -> float | None:
+    """How many times as long the yardstick took at its slowest as at its fastest.
+
+    None where it was not timed twice. Much above 1, the clocks changed while trials were measured,
+    or others used the card: compare their times with care.
+
+    >>> trial = tuning.Trial(0, 0, 1, (), (), "")
+    >>> outcomes = [tuning.Outcome("correct", "measured", (1.0,), "", y) for y in (2e-6, 2.2e-6)]
+    >>> round(tuning.drift(tuning.Ended(trial, one) for one in outcomes), 2)
+    1.1
+    """
+    told = [one.outcome.yardstick for one in ended if one.outcome.yardstick is not None]
+    return max(told) / min(told) if len(told) > 1 else None
 
 
 def checked_times(times: tuple[float, ...]) -> str:

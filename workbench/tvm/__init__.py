@@ -8,6 +8,7 @@ so, and names what to use instead.
 
 from workbench.diag import Fail as TVMError
 from workbench.tvm import (
+    auto_scheduler,
     contrib,
     ir,
     meta_schedule,
@@ -37,6 +38,7 @@ __all__ = [
     "NotCarried",
     "TVMError",
     "__version__",
+    "auto_scheduler",
     "build",
     "build_config",
     "compile",

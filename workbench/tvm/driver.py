@@ -11,7 +11,7 @@ from workbench import target as targets
 from workbench.ir import IRModule
 from workbench.ir.places import places
 from workbench.runtime import Built
-from workbench.schedule import ScheduleError
+from workbench.schedule import Schedule, ScheduleError
 from workbench.target import Target as GPU
 from workbench.te import Tensor
 from workbench.tvm.not_carried import refusing
@@ -47,14 +47,14 @@ def lower(
 ) -> Any:
     """The program that a schedule of stages makes of the tensors `args`, as a module.
 
-    Outputs that `args` leaves out come last. Anything else than a schedule of stages is a program
-    already, and is returned as it is. TVM's passes go on from there; here they are part of `build`,
-    and `simple_mode` changes nothing. Raises ScheduleError.
+    Outputs that `args` leaves out come last. A `wb.Schedule` gives its module. Anything else is a
+    program already, and is returned as it is. TVM's passes go on from there; here they are part of
+    `build`, and `simple_mode` changes nothing. Raises ScheduleError.
     """
     if isinstance(inp, Stages) and args is not None:
         named = {tensor.op for tensor in args}
         args = [*args, *(op.output(0) for op in inp.outputs if op not in named)]
-    return _program(inp, args, name)
+    return inp.mod if isinstance(inp, Schedule) else _program(inp, args, name)
 
 
 def _program(inp: Any, args: Sequence[Tensor] | None, name: str) -> Any:

@@ -73,7 +73,6 @@ LEFT_OUT = {
         "it is for those who write passes of TVM's compiler",
         "wb.arith has simplify and the proofs of the verbs",
     ),
-    "tvm.auto_scheduler": _SEARCH,
     "tvm.autotvm": _SEARCH,
     "tvm.contrib.cblas": _DEVICES,
     "tvm.contrib.cc": _DEVICES,

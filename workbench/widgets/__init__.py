@@ -7,23 +7,29 @@ from typing import TYPE_CHECKING
 
 from workbench.widgets import no_lab
 from workbench.widgets.page.question import Question, Verdict
+from workbench.widgets.run.libraries import vendor_of
 
 if TYPE_CHECKING:
+    from workbench.widgets.search import show_search as show_search
+    from workbench.widgets.search import watch as watch
     from workbench.widgets.widget import Lab as Lab
     from workbench.widgets.widget import lab as lab
 
-__all__ = ["Lab", "Question", "Verdict", "lab"]
+__all__ = ["Lab", "Question", "Verdict", "lab", "show_search", "vendor_of", "watch"]
+
+_HOME = {"Lab": "widget", "lab": "widget", "show_search": "search", "watch": "search"}
 
 
 if not TYPE_CHECKING:  # or it would take every name for one that is there
 
     def __getattr__(name: str) -> object:
-        if name not in ("Lab", "lab"):
+        home = _HOME.get(name)
+        if home is None:
             raise AttributeError(f"module 'workbench.widgets' has no attribute {name!r}")
         try:
-            widget = import_module("workbench.widgets.widget")  # loads anywidget: heavy
+            module = import_module(f"workbench.widgets.{home}")  # loads anywidget: heavy
         except ModuleNotFoundError as missing:
             if name == "Lab" or missing.name != "anywidget":
                 raise
-            return no_lab.lab
-        return getattr(widget, name)
+            return getattr(no_lab, name)
+        return getattr(module, name)

@@ -1,9 +1,10 @@
-"""What stands for a lab where widgets are not installed, as where notebooks are graded."""
+"""What stands for labs and views where widgets are not installed, as where notebooks are graded."""
 
 from __future__ import annotations
 
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
+from workbench.tuning import Tried
 
 
 class NoLab:
@@ -26,3 +27,12 @@ class NoLab:
 def lab(schedule: Schedule | PrimFunc | IRModule, **_: object) -> NoLab:
     """What `wb.lab` is where anywidget is not installed: it takes the same and shows a sentence."""
     return NoLab(schedule if isinstance(schedule, Schedule) else Schedule(schedule))
+
+
+def watch(*_: object) -> None:
+    """A search is not seen while it runs."""
+
+
+def show_search(tried: Tried) -> None:
+    """What a search tried, in a line."""
+    print(repr(tried))

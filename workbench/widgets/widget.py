@@ -116,9 +116,18 @@ class Lab(anywidget.AnyWidget):
             # its page was loaded anew, without the outputs of its cell
             self.send({"still": self._still, "id": self.model_id})
             return
+        if isinstance(message, Mapping) and message.get("do") == "try":
+            self._try(message)
+            return
         with self._turn() as session:
             session.ask(message)
         self._answer()
+
+    def _try(self, message: Mapping[str, Any]) -> None:
+        """Tell the view that asks what a step would make; no trait and no output changes."""
+        with self.jobs.turn, collecting_later():
+            tried = self.session.tried(message)
+        self.send({"tried": tried, "seq": message.get("seq"), "view": message.get("view")})
 
     def _answer(self) -> None:
         """Tell the browser that what it asked is done, also where that changed nothing."""

@@ -18,6 +18,7 @@ from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
 from workbench.widgets.ask.breaking import Breaking
 from workbench.widgets.ask.setup import Options, desk_of, setup_of
+from workbench.widgets.ask.trying import Trying
 from workbench.widgets.keep.keeping import Keeping
 from workbench.widgets.page.compare import compare_trait, comparison, functions, title
 from workbench.widgets.page.cost_bar import shows_time
@@ -63,7 +64,7 @@ class Session:
         self.cursor, self.history = schedule.fork(), schedule.history
         steps.stand(self.cursor, schedule.node)
         self.desk = desk_of(self.cursor.node, options)
-        self.breaking = Breaking(self.desk)
+        self.breaking, self.trying = Breaking(self.desk), Trying(self.desk)
         asked, task = options.question, options.task
         cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
         self.keeping = Keeping(schedule, self.cursor, options.autosave, cell)
@@ -249,9 +250,16 @@ class Session:
         """Show what is chosen, again."""
         self._follow()
 
+    def tried(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """What would be shown of the program that the step of a message makes: no state changes."""
+        asked = part(message, "step", dict)
+        return self.trying.page(self.cursor, self.history[self.at], self.view, asked)
+
     def apply(self, message: Mapping[str, Any]) -> None:
-        """Apply the "verb" at the "place" with the texts of its form, "args"."""
-        place = steps.take(self.cursor, self.history[self.at], self.desk, message)
+        """Apply the "verb" at the "place" with the texts of its form, "args"; or, of a loop that a
+        split made, let it run "value" times, and take the later steps again."""
+        asked = {key: message[key] for key in ("verb", "place", "args", "value") if key in message}
+        place = self.trying.take(self.cursor, self.history[self.at], asked)
         node = self.cursor.node
         if self.view.guess and page_trait(str(node.id)) not in self.state:
             self.desk.ask(node)

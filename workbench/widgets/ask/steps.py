@@ -27,8 +27,10 @@ def stand(cursor: Schedule, node: HistoryNode) -> None:
     cursor.work_on(node.func_name)
 
 
-def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, Any]) -> str:
-    """Take the step of a message from the node `at`; returns the key of the place to go on at.
+def take(
+    cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, Any]
+) -> Var | BlockId:
+    """Take the step of a message from the node `at`; returns the loop or block that it is of.
 
     The message names a "verb" and a "place", with the texts of the form, "args". Raises Fail for
     what is no step, and where it is refused.
@@ -45,7 +47,7 @@ def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, An
     rest, named = offers.arguments(REGISTRY[verb], args, choices)
     stand(cursor, at)  # the program that is seen, wherever code went
     cursor.apply(verb, handle_of(cursor.history, thing), *rest, **named)
-    return _next_place(cursor, desk, thing)
+    return thing
 
 
 def written(
@@ -83,8 +85,8 @@ def _asked(desk: Desk, message: Mapping[str, Any]) -> tuple[Var | BlockId, str]:
     return thing, verb
 
 
-def _next_place(cursor: Schedule, desk: Desk, old: Var | BlockId) -> str:
-    """Where one goes on: at what the step made, where one was, or where there is an offer."""
+def next_place(cursor: Schedule, desk: Desk, old: Var | BlockId) -> str:
+    """The key of what the step made, of where one was, or of where there is an offer."""
     node = cursor.node
     made = node.result if isinstance(node.result, tuple) else (node.result,)
     things = [t for t in (*made, *node.became.get(old, ()), old) if t is not None and node.holds(t)]

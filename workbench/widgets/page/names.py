@@ -47,6 +47,14 @@ class Keys:
         """What has the key; None where nothing has."""
         return self._thing.get(key)
 
+    def copy(self) -> Keys:
+        """The same keys, to which others may be added."""
+        return Keys(dict(self._of), dict(self._thing))
+
+    def take(self, new: Thing, old: Thing) -> None:
+        """Let `new` have the key of `old`."""
+        self._of[new] = self.of(old)
+
 
 @dataclass(frozen=True)
 class Names:

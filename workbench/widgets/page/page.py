@@ -18,6 +18,7 @@ from workbench.widgets.page.at_place import offer_at
 from workbench.widgets.page.cost_bar import seen_time, shown_bar
 from workbench.widgets.page.costs import hidden_strip, strip
 from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.grips import grip_of
 from workbench.widgets.page.guess import Guess, guessed_number, shown_guess
 from workbench.widgets.page.memo import build, is_built, memo
 from workbench.widgets.page.pictures import (
@@ -188,6 +189,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "shown": {},
         "brings": ["fragments"] if insight.has_fragments(node.func) else [],
         "places": sorted_places(node, desk),
+        "grips": grips(node, desk),
         "offers": {},
         "verdict": None if desk.open else _verdict(node, desk.question),
         "open": desk.waiting(node.func, node.before),
@@ -257,6 +259,16 @@ def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:
 
     where = desk.places(node.func)
     return [{"key": key, "label": where[key]} for key in sorted(where, key=rank)]
+
+
+def grips(node: HistoryNode, desk: Desk) -> dict[str, Any]:
+    """By the key of a loop whose number can be changed: what it is, what it may be, its step."""
+    found = {desk.keys.of(loop): grip_of(node, loop) for loop in places(node.func).loops}
+    return {
+        key: {"value": grip.value, "values": list(grip.ways), "step": grip.step}
+        for key, grip in found.items()
+        if grip is not None
+    }
 
 
 def every_view(panes: Mapping[str, Any]) -> Iterable[View]:

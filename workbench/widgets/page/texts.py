@@ -79,9 +79,12 @@ def as_code(trace: Trace) -> str:
 
 
 def program_lines(
-    before: PrimFunc | None, after: PrimFunc, keys: Keys, lines: Lines
+    before: PrimFunc | None, after: PrimFunc, keys: Keys, lines: Lines, by_name: bool = False
 ) -> dict[str, Any]:
-    """The program `after` as rows of a diff against `before`; as lines where that is None."""
+    """The program `after` as rows of a diff against `before`; as lines where that is None.
+
+    Lines stand beside those of the same loop or block, or `by_name` of one that is called so.
+    """
     right = _Numbered(script.show_spans(after), keys, lines)
     if before is None:
         return {"lines": [right.line(k + 1) for k in range(len(right.printed.lines))]}
@@ -97,7 +100,9 @@ def program_lines(
             [list(span) for span in row.right_words],
         ]
         for row in memo(
-            after, ("diff", before), lambda: script.diff_printed(left.printed, right.printed)
+            after,
+            ("diff", before, by_name),
+            lambda: script.diff_printed(left.printed, right.printed, by_name),
         )
     ]
     return {"diff": rows}

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from workbench import script
+from workbench.draw import Vendor
 from workbench.ir import Block, PrimFunc, structural_equal, walk
-from workbench.runtime import vendor
+from workbench.runtime import DeviceError, device, recorded, vendor
 from workbench.runtime.vendor import Library
 from workbench.script.writer import string
+from workbench.target import Target, of_device
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 
@@ -56,6 +58,27 @@ def library(func: PrimFunc, arrays: Arrays) -> Library | None:
         if alike and structural_equal(bare, operator.of(shapes, blocks)):
             return operator.library(arrays)
     return None
+
+
+def vendor_of(program: PrimFunc, gpu: Target, which: str) -> Vendor | None:
+    """What the vendor's library takes for a job on a device; None where that is not known.
+
+    It is timed now where `which` is the GPU here, else as it was recorded on a `gpu`.
+    """
+    if any(param.dtype != "float32" for param in program.params):
+        return None  # of which no operator here is
+    found = library(program, [np.zeros(p.shape, "float32") for p in program.params])
+    if found is None:
+        return None
+    here = device()
+    if here.is_gpu and here.which == which:
+        try:
+            return Vendor(found.name, found.time().median, "measured")
+        except DeviceError:
+            return None
+    known = recorded.vendor_times(found.key)
+    times = [timing.median for timing in known if of_device(timing.device) == gpu]
+    return Vendor(found.name, times[0], "recorded") if times else None
 
 
 ADD = """

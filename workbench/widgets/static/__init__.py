@@ -19,6 +19,7 @@ STYLES = (
     "print.css",
 )
 BROKEN = ("theme.css", "program.css", "pictures.css")
+SEARCH = ("theme.css", "pictures.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
@@ -76,6 +77,12 @@ def style() -> str:
 def broken_style() -> str:
     """The style sheet of `broken_script`."""
     return "\n".join(_read(name) for name in BROKEN)
+
+
+@cache
+def search_style() -> str:
+    """The style sheet of the pictures of a search, outside of a lab."""
+    return "\n".join(_read(name) for name in SEARCH)
 
 
 @cache

@@ -3,7 +3,8 @@
 import { freshId, h, prose } from "./dom.js";
 
 /**
- * The form of `verb`, as an element, and `show`, which puts the call as Python wrote it last.
+ * The form of `verb`, as an element, `show`, which puts the call as Python wrote it last, and
+ * `asked`, the step that stands in it.
  * Shift, Ctrl or Meta with Enter in a field apply it too, as they run a cell.
  */
 export function verbForm(lab, verb, apply) {
@@ -49,7 +50,7 @@ export function verbForm(lab, verb, apply) {
     call,
   );
   if (ways.length) lab.ask({ do: "write", ...asked() }); // what each of them costs
-  return { form, show };
+  return { form, show, asked };
 }
 
 /** A button that fills the fields with arguments that go together, and what they cost. */

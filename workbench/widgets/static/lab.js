@@ -18,6 +18,7 @@ import { questionCard } from "./questions.js";
 import { runPane } from "./run.js";
 import { reachable, stagePane } from "./stage.js";
 import { statusBar } from "./status.js";
+import { tryOut } from "./trying.js";
 
 /** Draw the lab of `model` into `el`; returns how to stop following it. */
 export function openLab({ model, el }) {
@@ -29,11 +30,12 @@ export function openLab({ model, el }) {
   });
   el.append(root);
   const question = questionCard(lab);
-  const menu = verbMenu(lab);
+  const trying = tryOut(lab, () => soon());
+  const menu = verbMenu(lab, trying);
   const actions = actionsPane(lab, menu);
   const status = statusBar(lab, menu.errors);
   const [breaking, found] = [breakMenu(lab), foundPane(lab)];
-  const program = programPane(lab, breaking, () => {
+  const program = programPane(lab, breaking, trying, () => {
     relink();
     reach();
   });
@@ -67,6 +69,7 @@ export function openLab({ model, el }) {
   const seen = new Map(); // part -> what it was drawn from, so that a form keeps what is typed
   const draw = () => {
     drawn = false;
+    trying.follow();
     const held = root.contains(document.activeElement);
     for (const part of parts) {
       const from = JSON.stringify([part.inputs(), lab.setup, lab.at, lab.gone]);
@@ -90,7 +93,7 @@ export function openLab({ model, el }) {
     lab.gone = true;
     soon();
   };
-  const onAnswer = () => lab.answered();
+  const onAnswer = (said) => (said?.tried ? trying.heard(said) : lab.answered());
   // told when the kernel restarts or is found again; its channels close a moment later
   const onLive = () => setTimeout(() => lab.ask({ do: "look" }), 500);
   const unteach = lecture(lab, root, soon);

@@ -3,14 +3,15 @@
 import { refusalView } from "./code.js";
 import { h, oneStop, prose, spoken } from "./dom.js";
 import { verbForm } from "./form.js";
+import { gripRow } from "./grip.js";
 import { popup } from "./popup.js";
 
 /**
  * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it, with a
  * `verb`, if one is given, as if that were pressed there; when it closes the focus goes back there,
- * or, once a step was taken, to where the lab goes on.
+ * or, once a step was taken, to where the lab goes on. What is set in a form is tried at once.
  */
-export function verbMenu(lab) {
+export function verbMenu(lab, trying) {
   const body = h("div.wb-menu-body");
   const told = h("div.wb-refused"); // what a step was refused for, below the form that asked for it
   const pane = h("div.wb-menu", { role: "dialog", tabindex: "-1" }, body, told);
@@ -42,6 +43,7 @@ export function verbMenu(lab) {
 
   function closed(inside) {
     choose(null);
+    trying.drop();
     if (inside) back(lab.at === at ? key : lab.place)?.focus({ preventScroll: true });
   }
 
@@ -74,7 +76,8 @@ export function verbMenu(lab) {
     const first = Boolean(offer) && !body.querySelector(".wb-verbs");
     const label = offer?.place.label ?? lab.page.names[key]?.label ?? "";
     pane.ariaLabel = `verbs at ${label}`;
-    body.replaceChildren(h("h4", {}, label), ...(offer ? verbs(offer) : []));
+    const drawn = offer ? [gripRow(lab, trying, key), ...verbs(offer)].filter(Boolean) : [];
+    body.replaceChildren(h("h4", {}, label), ...drawn);
     settle();
     box.place(first);
     enter();
@@ -145,7 +148,10 @@ export function verbMenu(lab) {
     const made = verbForm(lab, verb, apply);
     show = made.show;
     // what it was refused for is no more what it asks
-    made.form.addEventListener("input", () => (told.hidden = true));
+    made.form.addEventListener("input", () => {
+      told.hidden = true;
+      trying.ask(made.asked());
+    });
     return [summary, made.form];
   }
 

@@ -27,7 +27,8 @@ export function machinePane(lab, menu) {
     if (!page) return;
     const chosen = head.draw(lab.panes("machine"), lab.view.machine, lab.setup.labels, body);
     const name = lab.pictureName(chosen);
-    const picture = page.pictures[name];
+    const would = lab.tried?.picture;
+    const picture = would ?? page.pictures[name];
     const shown = chosen === "who" ? name : "";
     const request = lab.request(chosen);
     const drawn = [page.buffers, page.axes, page.levels, page.requests?.[chosen], request?.name];
@@ -41,6 +42,7 @@ export function machinePane(lab, menu) {
     drawnFrom = from;
     body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
+    pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
     settle();
   }
@@ -88,6 +90,7 @@ export function machinePane(lab, menu) {
       lab.page?.requests,
       lab.page?.brings,
       lab.page?.act,
+      lab.tried?.seq,
     ],
   };
 }

@@ -5,21 +5,25 @@ import { brokenRows } from "./broken.js";
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
 import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
+import { gripNumbers } from "./grip.js";
 import { tabBar } from "./tabs.js";
+import { triedHead } from "./trying.js";
 
 const BROKEN = "cuda"; // the text in which one breaks and mends
 
 /**
- * The pane; `breaking` is the menu of what can be broken in its kernel, and `refolded` is called
- * when it is drawn anew since there is other room.
+ * The pane; `breaking` is the menu of what can be broken in its kernel, `trying` tries steps, and
+ * `refolded` is called when it is drawn anew since there is other room.
  */
-export function programPane(lab, breaking, refolded) {
+export function programPane(lab, breaking, trying, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
   const changes = changesIn(body);
   const copy = h("button.wb-copy", { "data-f": "copy", onclick: copyText }, "copy");
   const broken = brokenHead(lab);
+  const would = triedHead(lab, trying);
+  const grips = gripNumbers(lab, trying, body);
   const group = freshId("gap");
   const breaks = h(
     "button.wb-break-it",
@@ -35,6 +39,7 @@ export function programPane(lab, breaking, refolded) {
     changes.button,
     h("div.wb-copies", {}, breaks, copy),
     broken.head,
+    would.head,
     body,
     remarks,
   );
@@ -66,11 +71,14 @@ export function programPane(lab, breaking, refolded) {
     const now_ = lab.broken;
     const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
     const shows = now_ && chosen === BROKEN;
-    const pane_ = shows ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
+    const tried = lab.tried?.text && !now_ ? lab.tried : null;
+    const shown_ = shows ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
+    const pane_ = tried?.text ?? shown_;
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
     remarks.replaceChildren(...(page.notes ?? []).map(note));
+    would.draw(); // which takes room
     const lines = room();
     fitted = lines && pane.offsetHeight;
     breaks.hidden = !breakable;
@@ -78,10 +86,15 @@ export function programPane(lab, breaking, refolded) {
     pane.classList.toggle("wb-broken", Boolean(now_));
     body.classList.toggle("wb-breakable", !breaks.hidden);
     // what is found may be in lines that are folded
-    body.replaceChildren(...codeView(pane_, page, lab.lines, now_ ? Infinity : lines));
+    const folds = now_ || lab.tried ? Infinity : lines;
+    const { scrollTop, scrollLeft } = body;
+    body.replaceChildren(...codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds));
+    if (lab.tried) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
+    pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
+    else if (chosen === "tensorir") grips.mark();
     const now = `${lab.at} ${chosen}`;
-    changes.drawn(now !== shown && !now_);
+    changes.drawn(now !== shown && !now_ && !tried);
     shown = now;
     settle();
   }
@@ -126,7 +139,7 @@ export function programPane(lab, breaking, refolded) {
 
   const inputs = () => [
     ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
-    lab.broken && lab.status.kind,
+    ...[lab.broken && lab.status.kind, lab.tried?.seq],
   ];
   return { pane, draw, inputs };
 }

@@ -1,0 +1,113 @@
+"""Steps tried before they are taken: a number dragged, a slider, a form; nothing stays of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
+from tests.browser.axe import accessible
+from tests.browser.plain import Plain
+from tests.browser.test_lab import QUIET, shoot
+from tests.browser.test_menu import mark
+
+STEP = 14  # px of a drag from one value to the next, as grip.js has it
+
+
+def number(lab: Locator, name: str) -> Locator:
+    """The number of a loop, which can be dragged."""
+    line = lab.locator(".wb-program .wb-line", has=lab.page.get_by_text(name, exact=True))
+    key = line.locator(".wb-mark").get_by_text(name, exact=True).first.get_attribute("data-k")
+    return lab.locator(f".wb-program [data-grip={key}]").first
+
+
+def drag(thing: Locator, by: int) -> None:
+    """Take hold of a number and move it by so many values; it is not released."""
+    at = thing.bounding_box()
+    assert at
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    thing.page.mouse.move(x, y)
+    thing.page.mouse.down()
+    for k in range(1, abs(by) + 1):
+        thing.page.mouse.move(x + STEP * k * (1 if by > 0 else -1), y)
+
+
+@pytest.fixture
+def sch() -> wb.Schedule:
+    sch = wb.Schedule(matmul(64))
+    blocking_with_shared(sch, 4, 4, 4, 4, 4)
+    return sch
+
+
+def test_a_number_of_a_finished_kernel_is_dragged(plain: Plain, sch: wb.Schedule) -> None:
+    lab_ = wb.lab(sch, panes=["TensorIR", "tiles"])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    page, head = plain.page, lab.locator(".wb-would-head")
+    text, picture = lab.locator(".wb-program .wb-listing"), lab.locator(".wb-machine svg").first
+    expect(picture).to_be_visible()
+    expect(lab.locator(".wb-costs")).to_contain_text("modelled")
+    lab.evaluate(QUIET)  # costs move what stands above them
+    drawn = picture.inner_html()
+    known = json.dumps([lab_.session.state, len(sch.history)], default=str)
+    # while it is held, program and picture are those that would be
+    drag(number(lab, "i_2"), 1)
+    expect(head).to_contain_text("step 2 as split(i, factors=[None, 4, 8])")
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    expect(lab.locator(".wb-machine.wb-would svg")).not_to_have_count(0)
+    assert picture.inner_html() != drawn
+    shoot(page, "trying-dragged")
+    plain.dark(True)
+    shoot(page, "trying-dragged-dark")
+    plain.dark(False)
+    # Escape puts all back, and there is no trace
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(head).to_be_hidden()
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 4)")
+    assert picture.inner_html() == drawn
+    assert json.dumps([lab_.session.state, len(sch.history)], default=str) == known
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+    # what would be refused is told, and release takes nothing
+    drag(number(lab, "ax0_ax1_fused_1"), -1)
+    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, would be refused then.")
+    accessible(page, ".wb-would-head")
+    page.mouse.up()
+    assert len(sch.history) == 24
+    page.keyboard.press("Escape")
+    # release takes what is shown: the later steps follow
+    drag(number(lab, "i_2"), 1)
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("decompose_reduction")
+    expect(head).to_be_hidden()
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
+
+
+def test_keys_and_forms_try_too(plain: Plain, sch: wb.Schedule) -> None:
+    lab_ = wb.lab(sch, panes=["TensorIR", "tiles"])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    head, text = lab.locator(".wb-would-head"), lab.locator(".wb-program .wb-listing")
+    mark(lab, "j_2").click()
+    slider = lab.locator(".wb-menu .wb-grip input")
+    slider.focus()
+    plain.page.keyboard.press("ArrowRight")
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 8)")
+    expect(slider).to_have_attribute("aria-valuetext", "j_2: 8")
+    shoot(plain.page, "trying-slider")
+    accessible(plain.page, ".wb-menu")
+    plain.page.keyboard.press("Escape")
+    expect(head).to_be_hidden()
+    mark(lab, "j_2").click()
+    lab.locator(".wb-menu .wb-verb", has_text="split").click()
+    field = lab.locator(".wb-menu .wb-form input[type=text]").first
+    field.fill("[None, 2]")
+    expect(head).to_contain_text("split(j_2, factors=[None, 2])")
+    expect(text).to_contain_text("j_2_0, j_2_1")
+    shoot(plain.page, "trying-form")
+    field.press("Enter")
+    expect(lab.locator(".wb-status")).to_contain_text("split(j_2, factors=[None, 2])")
+    assert len(sch.history) == 25

@@ -1,0 +1,125 @@
+"""What a lab tells of steps that are only tried, and what it takes of them."""
+
+import json
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
+from tests.schedule import programs
+from workbench import script
+from workbench.diag import Fail
+from workbench.widgets import Lab
+from workbench.widgets.page.grips import MOST, grip_of
+
+
+def finished() -> wb.Schedule:
+    sch = wb.Schedule(matmul(64))
+    blocking_with_shared(sch, 4, 4, 4, 4, 4)
+    return sch
+
+
+def key_of(lab: Lab, name: str) -> str:
+    """The key of the loop with that name, of those that a split made."""
+    names, grips = lab.session.page["names"], lab.session.page["grips"]
+    return next(key for key in grips if names[key]["name"] == name)
+
+
+def tried(lab: Lab, **step: Any) -> dict[str, Any]:
+    return lab.session.tried({"do": "try", "step": step})
+
+
+def text_of(page: dict[str, Any]) -> str:
+    """The program that a tried page shows."""
+    rows = [row[4] for row in page["text"]["diff"] if row[0] != "-"]
+    return "\n".join("".join(token[1] for token in page["lines"][line]) for line in rows)
+
+
+def test_numbers_that_can_be_taken_hold_of() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    i_0, i_1 = sch.split("i", factors=[None, 2])
+    j_0, j_1, j_2 = sch.split("j", factors=[2, 2, 2])
+    sch.split(i_1, factors=[None, 2])
+    loops = {handle: grip_of(sch.node, handle.key) for handle in (i_0, j_0, j_1, j_2)}
+    # of i, 8 turns, one number is worked out: the other way round where it is taken hold of
+    assert loops[i_0] and loops[i_0].ways == {v: (v, None) for v in (1, 2, 4, 8)}
+    # of j each is told: its neighbour is worked out then, so that it stays 8 turns
+    assert loops[j_0] and loops[j_0].ways == {v: (v, None, 2) for v in (1, 2, 4)}
+    assert loops[j_2] and loops[j_2].ways == {v: (None, 2, v) for v in (1, 2, 4)}
+    assert (loops[j_1].value, loops[j_1].step, loops[j_1].place) == (2, 2, 1) if loops[j_1] else 0
+    assert grip_of(sch.node, sch.get_loops("C")[-1].key) is None  # k, which no split made
+    many = wb.Schedule(matmul(2**6 * 3**3 * 5 * 7 * 11))
+    outer, _ = many.split("i", factors=[None, 2**3 * 3 * 5])
+    grip = grip_of(many.node, outer.key)
+    assert grip and len(grip.ways) == MOST and grip.value in grip.ways
+
+
+def test_a_number_tried_is_the_program_with_the_steps_taken_so() -> None:
+    sch, lab = finished(), wb.lab(finished())
+    for value in lab.session.page["grips"][key_of(lab, "k_1")]["values"]:
+        page = tried(lab, place=key_of(lab, "k_1"), value=value)
+        if "refusal" in page:
+            continue
+        factors = [None, value] if value != 4 else [None, 4]
+        sch.retune(4, factors=factors)
+        assert text_of(page) == script.show(sch.func)
+        assert page["told"] == f"step 4 as split(k, factors=[None, {value}])"
+
+
+def test_numbers_that_are_tied_follow_and_are_told() -> None:
+    sch = finished()
+    sch.goto(8)  # ahead of the fused loop of threads
+    sch.bind("i_1", "threadIdx.y")
+    sch.bind("j_1", "threadIdx.x")
+    copy = sch.cache_read("C", 0, "shared")
+    sch.compute_at(copy, "k_0")
+    fused = sch.fuse(*sch.get_loops(copy)[-2:])
+    _, ty, tx = sch.split(fused, factors=[None, 4, 4])
+    sch.bind(ty, "threadIdx.y")
+    sch.bind(tx, "threadIdx.x")
+    lab = wb.lab(sch)
+    page = tried(lab, place=key_of(lab, "i_1"), value=8)
+    assert page["told"] == (
+        "step 2 as split(i, factors=[None, 8, 4]); "
+        "step 14 as split(ax0_ax1_fused, factors=[None, 8, 4])"
+    )
+
+
+def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:
+    sch = finished()
+    lab = wb.lab(sch)
+    session = lab.session
+    key = key_of(lab, "i_2")
+    before = json.dumps([session.state, len(sch.history)], default=str)
+    page = tried(lab, place=key, value=8)
+    tried(lab, place=key, verb="split", args={"factors": "[None, 2]"})
+    assert tried(lab, place=key, verb="split", args={"factors": "[3]"})["refusal"]["headline"]
+    assert json.dumps([session.state, len(sch.history)], default=str) == before
+    assert key in page["names"]  # what stands in the place of the loop has its key
+    tried(lab, place=key, value=8)
+    made = session.trying._made
+    assert made is not None
+    session.ask({"do": "apply", "place": key, "value": 8})
+    assert session.cursor.node is made[0].node and session.at == len(sch.history) - 1
+    assert session.page["names"][session.state["place"]]["name"] == "i_2"
+
+
+def test_what_a_page_may_send() -> None:
+    lab = wb.lab(finished())
+    key = key_of(lab, "i_2")
+    for step in (
+        {"place": key, "value": 3},
+        {"place": key, "value": True},
+        {"place": "L99", "value": 4},
+        {"place": key, "verb": "no verb", "args": {}},
+        {"place": 3, "verb": "split", "args": {}},
+        {},
+    ):
+        assert tried(lab, **step)["refusal"]["headline"].startswith("Can't ")
+    lab.session.ask({"do": "apply", "place": key, "value": 3})
+    assert lab.session.state["status"]["error"]["headline"] == (
+        "Can't try that: it is no number that a split made."
+    )
+    with pytest.raises(Fail):
+        lab.session.tried({"do": "try"})

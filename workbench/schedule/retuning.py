@@ -1,0 +1,165 @@
+"""Steps of a history taken again with other numbers, and the numbers that are tied to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
+
+from workbench.diag import count_text
+from workbench.history.errors import ScheduleError
+from workbench.history.history import HistoryNode
+from workbench.history.step import Ref, Step, value_text
+from workbench.history.trace import Trace
+from workbench.ir import Const, PrimFunc
+from workbench.schedule.arguments import as_given
+from workbench.verbs import primitive
+
+Changes = Mapping[int, Mapping[str, Any]]
+
+
+class StepsRefused(ScheduleError):
+    """An earlier step that can't be changed, for what a later one says.
+
+    That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
+    anything in it.
+    """
+
+    step: int = 0
+    also: Changes = MappingProxyType({})
+
+
+class Cursor(Protocol):
+    """What of a Schedule steps are taken again on."""
+
+    @property
+    def node(self) -> HistoryNode: ...
+    @property
+    def func(self) -> PrimFunc: ...
+    @property
+    def trace(self) -> Trace: ...
+    def goto(self, place: HistoryNode) -> None: ...
+    def take_step(self, number: int, step: Step) -> None: ...
+
+
+C = TypeVar("C", bound=Cursor)
+
+
+def retuned(
+    cursor: Cursor, fork: Callable[[], C], number: int, changed: Mapping[str, Any], also: Changes
+) -> C:
+    """A `fork` of `cursor` that took its steps, the `number`-th and `also` with changes.
+
+    Raises ScheduleError where there is no such step, and where one is refused.
+    """
+    steps = cursor.trace.steps
+    asked = f"sch.retune({as_given((number,), {**changed, **({'also': also} if also else {})})})"
+    for one in (number, *also):
+        if type(one) is not int or not max(1, number) <= one <= len(steps):
+            raise ScheduleError(
+                f"Can't retune step {value_text(one)}: {count_text(len(steps), 'step')} led here",
+                asked=asked,
+                hint="steps count from 1, as sch.trace prints them; `also` names later ones",
+            )
+    changes = {number: changed, **also}
+    trial, stopped = _replayed(cursor, fork(), changes)
+    if stopped is None:
+        return trial
+    if stopped.place in changes:
+        raise stopped.error
+    tied: dict[int, Mapping[str, Any]] = {}
+    end: _Stopped | None = stopped
+    while end is not None and end.tied is not None:
+        tied |= end.tied
+        _, end = _replayed(cursor, fork(), {**changes, **tied})
+    hint = stopped.error.hint
+    before, now = (len(one.node.after(number).keys) for one in (cursor, trial))
+    if now != before:
+        hint = (
+            f"let step {number} make {count_text(before, 'loop')}, as it did: later steps use them"
+        )
+    follow = {**also, **tied} if tied and end is None else {}
+    if follow:
+        call = as_given((number,), {**changed, "also": follow})
+        which = " and ".join(f"step {place}" for place in tied)
+        hint = f"{which} must follow: sch.retune({call})"
+    raise _spoilt(stopped, number, asked, hint, follow)
+
+
+@dataclass(frozen=True)
+class _Stopped:
+    """The step at which the rest could not be taken, why, and the change of a step before it that
+    would let it pass, where that is known."""
+
+    place: int
+    step: Step
+    error: ScheduleError
+    tied: dict[int, dict[str, Any]] | None
+
+
+def _replayed(cursor: Cursor, trial: C, changes: Changes) -> tuple[C, _Stopped | None]:
+    """`trial` with the steps to `cursor` from the first of the `changes` on, as far as they go."""
+    steps, first = cursor.trace.steps, min(changes)
+    trial.goto(cursor.node.after(first - 1))
+    for place, step in enumerate(steps[first - 1 :], first):
+        try:
+            trial.take_step(place, _changed(step, changes.get(place, {})))
+        except ScheduleError as error:
+            tied = None if place in changes else _tied(trial, step, steps, changes)
+            return trial, _Stopped(place, step, error, tied)
+    return trial, None
+
+
+def _changed(step: Step, changed: Mapping[str, Any]) -> Step:
+    """The step with other arguments, by name; one that its verb does not take is refused there."""
+    prim = primitive.REGISTRY[step.verb]
+    given = prim.signature.bind(*step.args, **dict(step.kwargs))
+    known = {name: value for name, value in changed.items() if name in prim.signature.parameters}
+    given.arguments.update(known)
+    others = {name: value for name, value in changed.items() if name not in known}
+    return replace(step, args=given.args, kwargs=tuple({**given.kwargs, **others}.items()))
+
+
+def _tied(
+    trial: Cursor, step: Step, steps: tuple[Step, ...], changes: Changes
+) -> dict[int, dict[str, Any]] | None:
+    """The later split, and its factors, that would let `step` bind as many threads as there are.
+
+    None where the step binds no loop that a later split made, or the axis has its extent already.
+    """
+    loop, axis = (*step.args, None, None)[:2]
+    if step.verb != "bind" or not isinstance(loop, Ref) or loop.out is None:
+        return None
+    split, extent = steps[loop.step - 1], _bound(trial, axis)
+    factors = dict(split.kwargs).get("factors")
+    if split.verb != "split" or loop.step <= min(changes) or loop.step in changes:
+        return None
+    if not isinstance(factors, tuple) or None in (extent, factors[loop.out]):
+        return None
+    changed = [extent if place == loop.out else old for place, old in enumerate(factors)]
+    return {loop.step: {"factors": changed}}
+
+
+def _bound(trial: Cursor, axis: object) -> int | None:
+    """How many threads the program has on `axis`; None where nothing is bound to it yet."""
+    for loop in trial.node.places[trial.func.name].loops.values():
+        if loop.thread == axis and isinstance(loop.extent, Const):
+            return int(loop.extent.value)
+    return None
+
+
+def _spoilt(stopped: _Stopped, number: int, asked: str, hint: str, follow: Changes) -> StepsRefused:
+    """The refusal of a later step as that of the change of an earlier one."""
+    step, error = stopped.step, stopped.error
+    whole = error.args[0].rstrip(".")
+    found = error.detail if whole in error.detail else f"{whole}.\n{error.detail}".rstrip()
+    refused = StepsRefused(
+        f"Can't retune step {number}: step {stopped.place}, {step.verb}, would be refused then",
+        asked=asked,
+        where=error.where,
+        detail=f"{step.text}\n{found}",
+        hint=hint,
+    )
+    refused.step, refused.also = stopped.place, follow
+    return refused

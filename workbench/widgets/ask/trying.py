@@ -1,0 +1,93 @@
+"""Steps that a lab tries before they are taken: what their program would be, and taking them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.diag import Fail
+from workbench.history.history import HistoryNode
+from workbench.ir import BlockId, Var
+from workbench.schedule import Schedule
+from workbench.schedule.retuning import StepsRefused
+from workbench.widgets.ask import steps
+from workbench.widgets.ask.asked import part
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.grips import grip_of
+from workbench.widgets.page.texts import refusal
+from workbench.widgets.page.tried import tried_page
+from workbench.widgets.page.view import View
+
+
+class Trying:
+    """The step that is tried last, of one lab: nothing of it is in the history until it is taken.
+
+    A message has a "place" with a "verb" and its "args", as a form sends it, or with the "value"
+    that the number of a loop is to have, a whole number.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._asked: tuple[HistoryNode, Mapping[str, Any]] | None = None
+        self._made: tuple[Schedule, Var | BlockId] | None = None
+
+    def page(self, cursor: Schedule, at: HistoryNode, view: View, asked: Mapping[str, Any]) -> Any:
+        """What is shown of the program that a step would make, or why it would not be taken."""
+        self._made = None
+        try:
+            trial, thing, told = self._take(cursor, at, asked)
+        except Fail as fail:
+            return {"refusal": refusal(fail)}
+        self._asked, self._made = (at, asked), (trial, thing)
+        return {"told": told, **tried_page(trial.node, at, view, self.desk)}
+
+    def take(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> str:
+        """Take the step, which is not made again if it was tried last; the place to go on at.
+
+        Raises Fail where it is refused.
+        """
+        known = self._made if (at, asked) == self._asked else None
+        trial, thing = known or self._take(cursor, at, asked)[:2]
+        self._made = None
+        steps.stand(cursor, at)
+        cursor.adopt(trial)
+        if "value" in asked:
+            return self.desk.keys.of(thing)
+        return steps.next_place(cursor, self.desk, thing)
+
+    def _take(
+        self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]
+    ) -> tuple[Schedule, Var | BlockId, str]:
+        """A trial that took the step; the loop or block to go on at, and the step in words."""
+        trial = cursor.trial()
+        steps.stand(trial, at)
+        if "value" in asked:
+            loop, told = self._retune(trial, at, asked)
+            return trial, loop, told
+        thing = steps.take(trial, at, self.desk, asked)
+        return trial, thing, trial.node.label
+
+    def _retune(
+        self, trial: Schedule, at: HistoryNode, asked: Mapping[str, Any]
+    ) -> tuple[Var, str]:
+        """Let a loop run as often as is asked; numbers of later steps that are tied to it follow.
+
+        Returns the loop that stands in its place, and the steps that changed, in words.
+        """
+        key, value = part(asked, "place", str), part(asked, "value", int)
+        loop = self.desk.keys.thing(key)
+        grip = grip_of(at, loop) if isinstance(loop, Var) and at.holds(loop) else None
+        if grip is None or value not in grip.ways:
+            raise Fail("Can't try that: it is no number that a split made", hint="choose another")
+        factors, changed = list(grip.ways[value]), {grip.step}
+        try:
+            trial.retune(grip.step, factors=factors)
+        except StepsRefused as refused:
+            if not refused.also:
+                raise
+            trial.retune(grip.step, also=refused.also, factors=factors)
+            changed |= {*refused.also}
+        told = [f"step {n} as {trial.node.after(n).label}" for n in sorted(changed)]
+        made = trial.node.after(grip.step).keys[grip.place]
+        assert isinstance(made, Var)
+        return made, "; ".join(told)
