@@ -196,6 +196,13 @@ def test_other_functions_of_a_library_are_not_read(old: str):
     assert refused.value.headline.startswith("Can't ")
 
 
+def test_a_dot_product_of_what_is_no_byte_is_not_read():
+    with pytest.raises(ParseError) as refused:
+        script.parse(DP4A.replace('A: T.Buffer((4,), "int8")', 'A: T.Buffer((4,), "int16")'))
+    assert refused.value.headline == "Can't read this `__dp4a`."
+    assert refused.value.hint == "it takes A[T.Ramp(0, 1, 4)], of bytes, twice"
+
+
 # As TVM prints what dlight has tensorized, "A = S" for a view of all of S; numbers are not read.
 PROGRAM = """@T.prim_func
 def main(
