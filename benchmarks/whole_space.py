@@ -20,20 +20,21 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import perf_counter
+from typing import get_args
 
 import workbench as wb
 from benchmarks.lesson_records import every
 from benchmarks.matmuls import matmul
 from benchmarks.steps import Results
 from workbench import lesson, script, target, tuning
-from workbench.insight import modelled
 from workbench.ir import PrimFunc
 from workbench.ir.equal import structural_hash
 from workbench.runtime.devices import device
 from workbench.tuning import Ended, Lines, Refusal, Trial
+from workbench.tuning.features import features
 from workbench.tuning.measure import Local, workers_here
 from workbench.tuning.score import Scored
-from workbench.tuning.search import STRATEGIES, Search, Strategy
+from workbench.tuning.search import Search, Strategy
 from workbench.tuning.space import Decisions
 from workbench.version import __version__
 
@@ -133,10 +134,10 @@ def _one(func: PrimFunc, measurer: Local, number: int, decisions: Decisions) -> 
     made = tuning.candidate(func, space, gpu, decisions, Random(0))
     if made.kernel is None:
         return Refusal(0, decisions, made.reason)
-    us = modelled(made.kernel.kernels, gpu).us
-    seconds = None if us is None else us * 1e-6
+    told = features(made.kernels, gpu)
+    seconds = dict(told)["modelled µs"] * 1e-6
     hashed = structural_hash(made.schedule.func)
-    trial = Trial(number, 0, 1, (), decisions, hashed, modelled=seconds)
+    trial = Trial(number, 0, 1, (), decisions, hashed, modelled=seconds, features=told)
     return Ended(trial, measurer.submit(made))
 
 
@@ -156,16 +157,23 @@ class Known:
 
     def __init__(self, lines: Lines) -> None:
         self._known: dict[Decisions, Scored | Refusal] = {
-            e.trial.decisions: Scored(
-                e.trial.decisions, e.trial.program, e.trial.modelled, proved=True
-            )
-            for e in lines.ended
+            e.trial.decisions: _scored(e.trial) for e in lines.ended
         }
         self._known |= lines.refused
 
     def build(self, many: Sequence[Decisions], whole: bool) -> dict[Decisions, Scored | Refusal]:
         """What is known of decisions; those that nobody measured count as refused."""
         return {d: self._known.get(d) or Refusal(0, d, "not measured") for d in many}
+
+
+def _scored(trial: Trial) -> Scored:
+    return Scored(
+        trial.decisions,
+        trial.program,
+        trial.modelled,
+        proved=True,
+        features=trial.features,
+    )
 
 
 def play(lines: Lines, strategy: Strategy, seed: int, trials: int) -> list[float]:
@@ -188,20 +196,20 @@ def play(lines: Lines, strategy: Strategy, seed: int, trials: int) -> list[float
 
 def compare(lines: Lines, seeds: int) -> Results:
     """Evolutionary against random, and both against the best of the whole space."""
-    played = {
+    played: dict[Strategy, list[list[float]]] = {
         strategy: [play(lines, strategy, seed, max(LOOKED_AT)) for seed in range(seeds)]
-        for strategy in STRATEGIES
+        for strategy in get_args(Strategy)
     }
     least = min(e.seconds for e in lines.ended)
     rows = {}
     for trials in LOOKED_AT:
-        ends = {s: [best[trials - 1] for best in played[s]] for s in STRATEGIES}
+        ends = {s: [best[trials - 1] for best in played[s]] for s in played}
         pairs = list(zip(ends["evolutionary"], ends["random"], strict=True))
         rows[str(trials)] = {
             "median of ratios": median(e / r for e, r in pairs),
             "better, worse": [sum(e < r for e, r in pairs), sum(e > r for e, r in pairs)],
             "sign test p": sign_test(pairs),
-            "over the best of all": {s: median(ends[s]) / least for s in STRATEGIES},
+            "over the best of all": {s: median(ends[s]) / least for s in played},
         }
     return {"candidates": len(lines.ended), "best": least, "seeds": seeds, "trials": rows}
 

@@ -26,6 +26,8 @@ MADE_BY = {
     "emulate.Wrong": "emulate.first_wrong",
     "lesson.Banks": "lesson.banks",
     "lesson.Comparison": "lesson.compare",
+    "lesson.Drawn": "lesson.beside",
+    "lesson.Expected": "lesson.expect",
     "lesson.Held": "lesson.fragments",
     "lesson.Losses": "lesson.why",
     "lesson.Goal": "lesson.Exercise",
@@ -33,6 +35,7 @@ MADE_BY = {
     "lesson.Quiz": "lesson.quiz",
     "lesson.Report": "lesson.Exercise",
     "lesson.Review": "lesson.review",
+    "lesson.Trials": "lesson.trials",
 }
 SHOWN = [name for name in NAMES if name not in MADE_BY]
 RUN = [name for name in SHOWN if name not in VERBS]  # verbs: tests/verbs/test_examples.py

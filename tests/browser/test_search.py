@@ -128,6 +128,9 @@ def test_a_long_record_is_pointed_at_and_played_again(plain: Plain):
     for summary in root.locator("summary").all():
         summary.click()
     expect(root.locator(".wb-table tr")).to_have_count(1 + 20 + 1 + 7)
+    second = root.locator(".wb-search-best tbody tr").nth(1)
+    second.click()
+    expect(detail).to_contain_text(f"trial {second.locator('td').first.inner_text()}: ")
     for dark in (False, True):
         plain.dark(dark)
         accessible(page, ".wb-search")

@@ -58,6 +58,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(plain: Plain, sch: wb.Schedule
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     expect(lab.locator(".wb-machine.wb-would svg")).not_to_have_count(0)
     assert picture.inner_html() != drawn
+    expect(lab.locator(".wb-costs.wb-would .wb-bar-now")).to_be_visible()  # costs follow
     shoot(page, "trying-dragged")
     plain.dark(True)
     shoot(page, "trying-dragged-dark")

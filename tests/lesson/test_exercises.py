@@ -644,8 +644,8 @@ def test_an_exercise_that_is_not_there():
         lesson.exercise("odd")
     assert str(refused.value) == (
         "Can't find the exercise 'odd'.\n"
-        "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn, "
-        "own_operator, one_ahead, seventh, warp_tiles, copies_ahead"
+        "do:    there are: odd_vector, wide_window, few_loads, small_tiles, searched_tiles, "
+        "one_turn, own_operator, one_ahead, seventh, warp_tiles, copies_ahead, layer_tiles"
     )
 
 

@@ -77,7 +77,7 @@ FORGED = {
     "no choice": answered("29 threads"),
     "half a letter": answered("\ud800"),
     "no such question": answered("28 threads", "01_end 9"),
-    "no such quiz": answered("28 threads", "05_end 1"),
+    "no such quiz": answered("28 threads", "99_end 1"),
     "question nought": answered("28 threads", "01_end 0"),
     "no number": answered("28 threads", "01_end ²"),
     "a quiz elsewhere": answered("28 threads", "02_end 1"),

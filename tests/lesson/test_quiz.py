@@ -105,16 +105,17 @@ def test_an_answer_that_cannot_be_kept_is_told_all_the_same(here: Path):
 def test_a_record_that_is_none_is_taken_for_empty(here: Path):
     file = record.file_of("01_vector_add")
     record.note(file, "points", "odd_vector", {"points": 3, "of": 4})
-    assert record.read(file) == {"quiz": {}, "points": {"odd_vector": {"points": 3, "of": 4}}}
+    points = {"odd_vector": {"points": 3, "of": 4}}
+    assert record.read(file) == {"quiz": {}, "points": points, "curves": {}}
     for text in ("no JSON", "[]", '{"format": "another"}'):
         file.write_text(text)
-        assert record.read(file) == {"quiz": {}, "points": {}}
+        assert record.read(file) == {"quiz": {}, "points": {}, "curves": {}}
 
 
 def test_a_quiz_that_is_not_there():
     with pytest.raises(Fail) as refused:
-        lesson.quiz("05_end")
-    assert str(refused.value).splitlines()[0] == "Can't find the quiz '05_end'."
+        lesson.quiz("99_end")
+    assert str(refused.value).splitlines()[0] == "Can't find the quiz '99_end'."
 
 
 @pytest.mark.parametrize("missing", ["anywidget", "traitlets"])

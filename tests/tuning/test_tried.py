@@ -13,6 +13,7 @@ from tests.tuning.programs import VECTOR, Planted, planted, space
 from tests.tuning.synthetic import HEADER, lines_of
 from workbench import draw, target, tuning
 from workbench.tuning.decided import Choice, choices_of, named
+from workbench.widgets import no_lab
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +27,8 @@ def best(record: Path) -> tuning.Tuned:
         VECTOR,
         space=space,
         target="cuda",
-        trials=24,
-        per_batch=8,
+        trials=12,
+        strategy="random",
         seed=3,
         record=record,
         measurer=Planted(),
@@ -37,7 +38,7 @@ def best(record: Path) -> tuning.Tuned:
 
 def test_the_winner_is_a_schedule_with_all_that_was_tried(best: tuning.Tuned):
     tried = best.tried
-    assert isinstance(best, wb.Schedule) and len(tried.lines.ended) == 24
+    assert isinstance(best, wb.Schedule) and len(tried.lines.ended) == 12
     assert tried.best is not None and tried.best == tuning.best_of(tried.lines.ended)
     assert tried.candidate(tried.best.trial.number).schedule.trace == best.trace
     assert best.fork().trace == best.trace and best.fork().tried is tried
@@ -46,20 +47,14 @@ def test_the_winner_is_a_schedule_with_all_that_was_tried(best: tuning.Tuned):
 
 def test_a_record_is_shown_without_what_measured_it(best: tuning.Tuned, record: Path):
     tried = tuning.show(record, space=space)
-    assert tried.best == best.tried.best and repr(tried) == "<Tried: 24 trials of main>"
+    assert tried.best == best.tried.best and repr(tried) == "<Tried: 12 trials of main>"
     assert draw.search_picture(tried.lines) == draw.search_picture(best.tried.lines)
     assert [choice.name for choice in tried.choices] == ["i", "choice 1"]
     first = tried.lines.ended[0]
     assert draw.best_table([first], tried.choices).columns[-2:] == ("i", "choice 1")
     other = tuning.show(record)  # as if it were of the ready space
-    with pytest.raises(tuning.NotTried) as refused:
+    with pytest.raises(tuning.NotTried, match="the space makes another program of it"):
         other.candidate(0)
-    assert str(refused.value).startswith(
-        "Can't make trial 0 again: the space makes another program of it"
-    )
-    assert "show the record with the space that it is of: tuning.show(path, space=…)" in str(
-        refused.value
-    )
 
 
 def test_a_candidate_and_the_best_are_branches_of_one_history(best: tuning.Tuned):
@@ -106,21 +101,73 @@ def test_decisions_are_told_as_one_reads_them():
     assert [choice.name for choice in named((tile,), (1, 2))] == ["choice 0", "choice 1"]
 
 
-def test_what_cannot_be_shown_is_told():
+def ask(what: str) -> object:
+    """What a search of four trials of no space of ours, or a record of it, is asked for."""
     lines = lines_of(4)
-    module = "@ir_module\nclass M:\n    pass"
-    for program, why in (("def", "its program is none"), (module, "its program is a module")):
-        lines.header = replace(HEADER, program=program)
-        with pytest.raises(tuning.NotTried, match=f"Can't show the record: {why}"):
-            tuning.show(lines)
-    tried = tuning.show(lines_of(4))
-    with pytest.raises(tuning.NotTried, match="Can't make trial 9 again: there is no such trial"):
-        tried.candidate(9)
-    with pytest.raises(tuning.NotTried, match="Can't draw 'speed': a search has no such picture"):
-        tried.figure("speed")
-    empty = tuning.show(tuning.Lines(HEADER))
-    with pytest.raises(tuning.NotTried, match="Can't tell which decision mattered: no trial is"):
-        empty.ablation()
+    if what.startswith(("def", "@")):
+        lines.header = replace(HEADER, program=what)
+        return tuning.show(lines)
+    tried = tuning.show(tuning.Lines(HEADER) if what == "empty" else lines)
+    return {
+        "empty": tried.ablation,
+        "trial 9": lambda: tried.candidate(9),
+        "trial 0": lambda: tried.candidate(0),
+        "speed": lambda: tried.figure("speed"),
+        "other": lambda: tried.ablation(999),
+    }[what]()
+
+
+@pytest.mark.parametrize(
+    "what, said",
+    [
+        (
+            "def",
+            "Can't show the record: its program is none.\n"
+            "found: Python can't read this: invalid syntax.\n"
+            "do:    its first line was changed; the trials can be read: tuning.read(path)",
+        ),
+        (
+            "@ir_module\nclass M:\n    pass",
+            "Can't show the record: its program is a module.\ndo:    show one of a function",
+        ),
+        (
+            "trial 9",
+            "Can't make trial 9 again: there is no such trial.\n"
+            "do:    there are 4, numbered from 0",
+        ),
+        (
+            "trial 0",
+            "Can't make trial 0 again: the space makes another program of it.\n"
+            "do:    show the record with the space that it is of: tuning.show(path, space=…)",
+        ),
+        (
+            "speed",
+            "Can't draw 'speed': a search has no such picture.\n"
+            "do:    there are: trials, predicted, decisions",
+        ),
+        (
+            "other",
+            "Can't put decisions back to those of trial 999: it has none of these choices.\n"
+            "do:    give a trial with as many decisions as the best, or none",
+        ),
+        (
+            "empty",
+            "Can't tell which decision mattered: no trial is correct.\ndo:    try more of them",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_told(what: str, said: str):
+    with pytest.raises(tuning.NotTried) as refused:
+        ask(what)
+    assert str(refused.value) == said
+
+
+def test_where_there_are_no_widgets_it_is_a_line(
+    best: tuning.Tuned, capsys: pytest.CaptureFixture[str]
+):
+    no_lab.show_search(best.tried)
+    assert capsys.readouterr().out == "<Tried: 12 trials of main>\n"
+    assert no_lab.watch(best.tried, 12) is None  # a terminal's line is shown then
 
 
 def test_a_search_is_stopped_by_who_hears_of_it():

@@ -147,6 +147,12 @@ def test_what_no_page_sends_is_told(shown: list[Any], message: dict[str, Any], s
     assert watching.view.said.startswith(said)
 
 
+def test_while_it_runs_it_only_stops(shown: list[Any]):
+    watching = Watching(tuning.show(lines_of(3), space=space), 6)
+    watching.view._handle_custom_msg({"do": "ablation"}, [])
+    assert watching.view.said == "Can&#x27;t do that while the search runs."
+
+
 def test_what_stays_of_a_thousand_trials_is_small(shown: list[dict[str, Any]]):
     tried = tuning.show(lines_of(1000))
     tried._choices = (tuning.Choice("i"), tuning.Choice("wide"))

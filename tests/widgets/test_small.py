@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 
 from workbench.widgets import small
+from workbench.widgets.small.curve import CurveView
 from workbench.widgets.small.player import Player
 from workbench.widgets.small.quiz import QuizView
 from workbench.widgets.small.repair import RepairView
 from workbench.widgets.small.search import SearchView
 
 FOLDER = Path(small.__file__).parent
-VIEWS = {"quiz": QuizView, "player": Player, "repair": RepairView, "search": SearchView}
+VIEWS = {
+    "curve": CurveView,
+    "quiz": QuizView,
+    "player": Player,
+    "repair": RepairView,
+    "search": SearchView,
+}
 
 
 def test_every_file_is_part_of_a_view():

@@ -3,6 +3,7 @@
 from workbench.draw.ablation import ablation_picture
 from workbench.draw.banks import banks_scene
 from workbench.draw.colours import ROLES
+from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
 from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
 from workbench.draw.machine import machine_scene
@@ -18,11 +19,13 @@ from workbench.draw.search import (
     Vendor,
     best_table,
     best_text,
+    curve_ground,
     point_rows,
     reasons_table,
     search_caption,
     search_ground,
     search_picture,
+    time_text,
 )
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
@@ -54,6 +57,8 @@ __all__ = [
     "best_table",
     "best_text",
     "covered_of",
+    "curve_ground",
+    "curves_picture",
     "figure",
     "first_call",
     "fragments_scene",
@@ -76,5 +81,6 @@ __all__ = [
     "svg_in_text",
     "table_html",
     "tiles_picture",
+    "time_text",
     "who_picture",
 ]

@@ -9,10 +9,12 @@ from workbench.draw.picture import Picture
 from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, fit, path, standing, width_of
 from workbench.draw.search import time_text
 from workbench.insight import Table
+from workbench.runtime.timing import in_digits
 from workbench.tuning.ablation import Ablation, Without
 
 WIDE, ROW, BAR, TOP = 740.0, 34.0, 12.0, 40.0  # px: the scene, a decision, its bar, above them
 LEFT, RIGHT = 250.0, 640.0  # px of the axis; what the ratio is stands behind it
+SAME = 1.01  # times as long tell nothing: runs differ as much
 LEAST = 2.0  # times: the axis goes at least so far
 
 
@@ -61,9 +63,10 @@ def _caption(told: Ablation) -> str:
             f"No decision of trial {told.other} goes together with the others of trial {told.best}."
         )
     worst = max(told.parts, key=lambda part: part.ratio or 0)
-    if worst.ratio is None or worst.ratio <= 1:
-        return f"No decision alone makes trial {told.best} faster than that of trial {told.other}."
-    longer = f"the best takes {worst.ratio:.3g} times as long"
+    assert worst.ratio is not None
+    if worst.ratio < SAME:
+        return f"No decision of trial {told.best} matters by itself: without any one it is as fast."
+    longer = f"the best takes {in_digits(worst.ratio, 3)} times as long"
     return f"{worst.choice} matters most: without it, {longer}."
 
 
@@ -85,7 +88,7 @@ def _bar(part: Without, y: float, most: float) -> Iterator[Shape]:
 
 
 def _ratio(part: Without) -> str:
-    return f"{part.ratio:.3g} ×" if part.ratio else ""
+    return f"{in_digits(part.ratio, 3)} ×" if part.ratio else ""
 
 
 def _time(part: Without) -> str:

@@ -99,10 +99,11 @@ class Ground:
 def search_ground(
     ended: Sequence[Ended], of: int, view: str = "trials", vendor: Vendor | None = None
 ) -> Ground:
-    """The ground for trials that `ended`, of `of` that there will be.
+    """The ground for trials that `ended`, of `of` that there will be, or already are.
 
     It stays the same while further trials stand within it, so that what was drawn stays.
     """
+    of = max(of, _count(ended), 1)
     known = [one.seconds for one in ended if one.outcome.status == "correct"]
     if view == "predicted":
         known += [p for one in ended if known and (p := one.trial.predicted) is not None]
@@ -112,7 +113,7 @@ def search_ground(
     y = _scale(ends, BOTTOM, TOP)
     failed = {one.outcome.status for one in ended}
     lanes: dict[str, float] = {
-        status: BOTTOM + 34 + LANE * k
+        status: BOTTOM + 38 + LANE * k
         for k, status in enumerate(s for s in FAILED if s in failed and view == "trials")
     }
     how = ended[0].outcome.how if ended else ""
@@ -124,8 +125,16 @@ def search_ground(
         x = Scale(LEFT + (RIGHT - LEFT) * 0.5 / of, (RIGHT - LEFT) / of, log=False)
         shapes += [*_numbers(x, of), *_rails(lanes, ended)]
         shapes += _vendor(vendor, y) if vendor else []
-    high = BOTTOM + (38 if view == "predicted" else 24 + LANE * len(lanes))
+    high = BOTTOM + (42 if view == "predicted" else 28 + LANE * len(lanes))
     return Ground(view, Scene(WIDE, high, tuple(shapes)), x, y, lanes)
+
+
+def curve_ground(ends: tuple[float, float], of: int, title: str) -> Ground:
+    """The ground for what `of` trials came to, in times from end to end, round numbers."""
+    x = Scale(LEFT + (RIGHT - LEFT) * 0.5 / of, (RIGHT - LEFT) / of, log=False)
+    y = _scale(ends, BOTTOM, TOP)
+    shapes = (*_times(y, ends, title), *_numbers(x, of))
+    return Ground("trials", Scene(WIDE, BOTTOM + 24, shapes), x, y, {})
 
 
 def search_picture(
@@ -144,7 +153,7 @@ def search_picture(
     trials there will be, where there will be more; `choices` names what was decided.
     """
     ended = lines.ended
-    ground = search_ground(ended, max(of, _count(ended), 1), view, vendor)
+    ground = search_ground(ended, of, view, vendor)
     how = ended[0].outcome.how if ended else "modelled"
     said = search_caption(ended)
     more = {
@@ -305,8 +314,8 @@ def _numbers(x: Scale, of: int) -> list[Shape]:
     """The axis of trials, with a number at round steps."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, *(10**k for k in range(2, 18))) if of <= 10 * s)
     shapes: list[Shape] = [path("clock", ((LEFT, BOTTOM), (RIGHT, BOTTOM)))]
-    shapes += [Words(str(n), x.at(n), BOTTOM + 16, "muted") for n in range(0, of, step)]
-    return [*shapes, Words("trial", LEFT - 6, BOTTOM + 16, "muted", "end")]
+    shapes += [Words(str(n), x.at(n), BOTTOM + 19, "muted") for n in range(0, of, step)]
+    return [*shapes, Words("trial", LEFT - 6, BOTTOM + 19, "muted", "end")]
 
 
 def _rails(lanes: Mapping[str, float], ended: Sequence[Ended]) -> list[Shape]:
@@ -329,9 +338,9 @@ def _predictions(x: Scale, y: Scale, ends: tuple[float, float]) -> list[Shape]:
         half = width_of(said, "muted") / 2
         at = min(x.at(tick), WIDE - half)
         if at - half > right + 6:
-            shapes.append(Words(said, at, BOTTOM + 16, "muted"))
+            shapes.append(Words(said, at, BOTTOM + 19, "muted"))
             right = at + half
-    return [*shapes, Words("predicted time", RIGHT, BOTTOM + 32, "muted", "end")]
+    return [*shapes, Words("predicted time", RIGHT, BOTTOM + 36, "muted", "end")]
 
 
 def _vendor(vendor: Vendor, y: Scale) -> list[Shape]:

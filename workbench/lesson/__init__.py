@@ -6,6 +6,7 @@ from workbench.lesson.checking import check_result
 from workbench.lesson.choosing import Choosing, four_kernels
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
+from workbench.lesson.expect import Drawn, Expected, beside, expect, which_mattered
 from workbench.lesson.fragments import Held, fragments
 from workbench.lesson.goals import traffic
 from workbench.lesson.half_products import by_calls, in_tiles
@@ -19,13 +20,16 @@ from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
 from workbench.lesson.spaces import layer, tile_layer
+from workbench.lesson.trials import Trials, recorded, trials
 from workbench.lesson.why import Losses, why
 
 __all__ = [
     "Banks",
     "Choosing",
     "Comparison",
+    "Drawn",
     "Exercise",
+    "Expected",
     "Goal",
     "Held",
     "Losses",
@@ -34,12 +38,15 @@ __all__ = [
     "Quiz",
     "Report",
     "Review",
+    "Trials",
     "banks",
     "begin",
+    "beside",
     "by_calls",
     "check_result",
     "compare",
     "exercise",
+    "expect",
     "four_kernels",
     "fragments",
     "gpu",
@@ -55,9 +62,12 @@ __all__ = [
     "progress",
     "question",
     "quiz",
+    "recorded",
     "review",
     "tile_layer",
     "traffic",
+    "trials",
+    "which_mattered",
     "who_computes",
     "why",
 ]

@@ -8,7 +8,7 @@ from functools import cache
 from inspect import signature
 from typing import Any
 
-from workbench.lesson import convolutions, half_products, programs, tile_convolutions
+from workbench.lesson import convolutions, half_products, programs, spaces, tile_convolutions
 from workbench.lesson.content import Entry
 from workbench.lesson.machine import Launch
 from workbench.lesson.products import in_registers, in_shared, scheduled
@@ -33,6 +33,7 @@ BUILDERS: Mapping[str, Callable[..., Any]] = {
         convolutions.tiled_convolution,
         tile_convolutions.tile_convolution,
         tile_convolutions.on_tensor_cores,
+        spaces.layer,
         half_products.half_product,
         half_products.half_tiles,
         half_products.under_way,
@@ -41,6 +42,7 @@ BUILDERS: Mapping[str, Callable[..., Any]] = {
     "launch": Launch,
     "in_registers": scheduled(in_registers),
     "in_shared": scheduled(in_shared),
+    "tile_layer": scheduled(spaces.tile_layer),
     "share_out": scheduled(tile_convolutions.share_out),
 }
 """What a file may call. Nothing else is run: a file is data."""

@@ -245,6 +245,6 @@ def variants(name: str) -> int:
 
 
 NAMES: Sequence[str] = (
-    *("odd_vector", "wide_window", "few_loads", "small_tiles", "one_turn"),
-    *("own_operator", "one_ahead", "seventh", "warp_tiles", "copies_ahead"),
+    *("odd_vector", "wide_window", "few_loads", "small_tiles", "searched_tiles", "one_turn"),
+    *("own_operator", "one_ahead", "seventh", "warp_tiles", "copies_ahead", "layer_tiles"),
 )

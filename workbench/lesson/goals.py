@@ -271,11 +271,17 @@ def at_most_shared(most: int) -> Measure:
     return Measure(f"at most {most:,} bytes of shared memory for each block", found, why)
 
 
+@once
+def microseconds(func: PrimFunc) -> float | None:
+    """The modelled time on the GPU of the lessons; None where there is none."""
+    return insight.modelled(kernels(func, GPU), target.get(GPU)).us
+
+
 def at_most_modelled(most: float) -> Measure:
     """Little modelled time on an H200, in µs."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
-        us = insight.modelled(kernels(func, GPU), target.get(GPU)).us
+        us = microseconds(func)
         return us is not None and us <= most, "no modelled time" if us is None else f"{us:.2f} µs"
 
     why = "It is the time that the program's own loads, turns and waits come to on that GPU."

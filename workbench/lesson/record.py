@@ -14,7 +14,7 @@ from workbench.history.write_whole import replacing
 
 FORMAT = "workbench record 1"
 WORK = "my-work"  # the folder that labs keep their steps in, too
-PARTS = ("quiz", "points")
+PARTS = ("quiz", "points", "curves")
 _MOST = 9  # files beside one that is left as it is
 
 
@@ -24,7 +24,7 @@ def file_of(lesson: str, folder: Path | None = None) -> Path:
 
 
 def read(file: Path) -> dict[str, dict[str, Any]]:
-    """The record in `file`, or beside it: its "quiz" and its "points", which may hold anything.
+    """The record in `file`, or beside it: its `PARTS`, which may hold anything.
 
     Empty where there is none.
     """

@@ -40,15 +40,17 @@ def _one_of(sch: Schedule, *numbers: int) -> int:
     return sch.sample_categorical(numbers, probs=[1 / len(numbers)] * len(numbers))
 
 
-def layer() -> PrimFunc:
-    """The last convolution of ResNet-50, with its bias and its ReLU.
+def layer(inputs: int = 512, outputs: int = 512, size: int = 7) -> PrimFunc:
+    """A convolution of 3 x 3 with its bias and its ReLU, by default ResNet-50's last.
+
+    It has so many channels of pictures of `size` x `size`.
 
     >>> [buffer.shape for buffer in lesson.layer().params]
     [(1, 512, 7, 7), (512, 512, 3, 3), (1, 512, 1, 1), (1, 512, 7, 7)]
     """
-    data = te.placeholder((1, 512, 7, 7), name="data")
-    kernel = te.placeholder((512, 512, 3, 3), name="kernel")
-    bias = te.placeholder((1, 512, 1, 1), name="bias")
+    data = te.placeholder((1, inputs, size, size), name="data")
+    kernel = te.placeholder((outputs, inputs, 3, 3), name="kernel")
+    bias = te.placeholder((1, outputs, 1, 1), name="bias")
     conv = topi.nn.conv2d_nchw(data, kernel, 1, 1, dilation=1, out_dtype="float32")
     return te.create_prim_func([data, kernel, bias, topi.nn.relu(conv + bias)])
 

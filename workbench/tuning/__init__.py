@@ -3,6 +3,7 @@
 from workbench.tuning.ablation import Ablation, Without
 from workbench.tuning.clustered import Clustered
 from workbench.tuning.decided import Choice, choices
+from workbench.tuning.learnt import Learnt
 from workbench.tuning.measure import ByModel, Local, Measurer, Replayed
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Lines, Record, RecordError, read
@@ -10,8 +11,10 @@ from workbench.tuning.run import Progress, Stopped, TuneError, name_of, tune
 from workbench.tuning.search import Search
 from workbench.tuning.show import show
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
+from workbench.tuning.t4 import t4
 from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
+from workbench.tuning.tvm_database import tvm_database
 
 __all__ = [
     "Ablation",
@@ -21,6 +24,7 @@ __all__ = [
     "Clustered",
     "Ended",
     "Header",
+    "Learnt",
     "Lines",
     "Local",
     "Measurer",
@@ -50,5 +54,7 @@ __all__ = [
     "ready",
     "require",
     "show",
+    "t4",
     "tune",
+    "tvm_database",
 ]

@@ -14,11 +14,14 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from workbench.diag import Fail
 from workbench.history.file import DAMAGE, contents, text_of
+from workbench.tuning.features import Features
+from workbench.tuning.learnt import MODELLED
 from workbench.tuning.space import Decisions
 from workbench.tuning.trial import HOWS, STATUSES, Ended, Outcome, Refusal, Trial, checked_times
 
@@ -29,6 +32,7 @@ except ImportError:  # Windows: two searches there must not share a record
 
 FORMAT = "workbench-tuning"
 VERSION = 1
+MOST_FEATURES = 100
 LARGEST = 256 << 20  # bytes; 10,000 trials with all that was refused for them have some 20 MB
 
 
@@ -50,6 +54,7 @@ class Header:
     strategy: str
     seed: int
     per_batch: int
+    ranking: str = MODELLED  # by what candidates are, which were chosen by it
 
 
 @dataclass(slots=True)
@@ -134,6 +139,7 @@ def _header(data: dict[str, Any]) -> Header:
     if data.get("version") != VERSION:
         raise ValueError(f"it has version {data.get('version')}, this workbench reads {VERSION}")
     numbers = ("seed", "per_batch")
+    data = {"ranking": MODELLED, **data}  # a version before had no other
     told = {
         f.name: _count(data[f.name]) if f.name in numbers else text_of(data[f.name])
         for f in fields(Header)
@@ -156,7 +162,9 @@ def _take(lines: Lines, data: dict[str, Any]) -> None:
             tuple(_count(parent) for parent in data["parents"]),
             _decisions(data["decisions"]),
             text_of(data["program"]),
-            *(None if data[k] is None else _seconds(data[k]) for k in ("predicted", "modelled")),
+            _told(data["predicted"]),
+            _told(data["modelled"]),
+            _features(data.get("features", {})),
         )
         if lines.trials.get(number, trial) != trial:
             raise ValueError(f"trial {number} has other decisions above")
@@ -173,8 +181,7 @@ def _outcome(data: dict[str, Any]) -> Outcome:
     if (status == "correct") != bool(times):
         raise ValueError("what is correct has times, and nothing else has")
     yardstick = data.get("yardstick")  # a version before had none
-    told = None if yardstick is None else _seconds(yardstick)
-    return Outcome(status, how, times, text_of(data["reason"]), told)
+    return Outcome(status, how, times, text_of(data["reason"]), _told(yardstick))
 
 
 def _count(value: object) -> int:
@@ -187,6 +194,19 @@ def _seconds(value: object) -> float:
     if type(value) not in (int, float) or checked_times((value,)):  # type: ignore[arg-type]
         raise ValueError("a time is none")
     return float(value)  # type: ignore[arg-type]
+
+
+def _told(value: object) -> float | None:
+    return None if value is None else _seconds(value)
+
+
+def _features(value: object) -> Features:
+    if not isinstance(value, dict) or len(value) > MOST_FEATURES:
+        raise TypeError("features are no numbers with names")
+    for number in value.values():
+        if type(number) not in (int, float) or not 0 <= number < inf:
+            raise TypeError("a feature is no number")
+    return tuple((text_of(name), float(number)) for name, number in value.items())
 
 
 def _decisions(value: object) -> Decisions:
@@ -316,5 +336,5 @@ def _data(item: Trial | Ended | Refusal) -> dict[str, Any]:
         return {"refused": item.decisions, "batch": item.batch, "reason": item.reason}
     if isinstance(item, Ended):
         return {"trial": item.trial.number, **asdict(item.outcome)}
-    data = asdict(item)
+    data = {**asdict(item), "features": dict(item.features)}
     return {"trial": data.pop("number"), **data}

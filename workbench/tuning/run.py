@@ -24,6 +24,7 @@ from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
 from workbench.target import Target
 from workbench.tuning.builders import Builders, useful
+from workbench.tuning.learnt import MODELLED, ranking
 from workbench.tuning.measure import ByModel, Local, Measurer, workers_here
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
@@ -291,6 +292,7 @@ def _header(search: Search, space: Space | None, measurer: Measurer, per_batch: 
         strategy=search.strategy,
         seed=search.seed,
         per_batch=per_batch,
+        ranking=ranking() if search.strategy == "evolutionary" else MODELLED,
     )
 
 

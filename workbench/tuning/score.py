@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from workbench.insight import modelled
+from workbench.insight.modelled import NoTimeError
 from workbench.ir.equal import structural_hash
 from workbench.target import Target
+from workbench.tuning.features import Features, features
 from workbench.tuning.space import Candidate, Decisions
 from workbench.tuning.trial import Refusal, Trial
 
@@ -25,6 +26,7 @@ class Scored:
     made: Candidate | None = None
     parents: tuple[int, ...] = ()
     proved: bool = False
+    features: Features = ()
 
     @property
     def light(self) -> Scored:
@@ -36,10 +38,13 @@ def scored(batch: int, made: Candidate, model: Target) -> Scored | Refusal:
     """What `made` comes to; a refusal, for batch number `batch`, where it is one."""
     if made.reason:
         return Refusal(batch, made.decisions, made.reason)
-    us = None if model.is_cpu else modelled(made.kernels, model).us
-    seconds = None if us is None else us * 1e-6
+    try:
+        found = () if model.is_cpu else features(made.kernels, model)
+    except NoTimeError:
+        found = ()
+    seconds = found[0][1] * 1e-6 if found else None
     program = structural_hash(made.schedule.func)
-    return Scored(made.decisions, program, seconds, made, proved=made.kernel is not None)
+    return Scored(made.decisions, program, seconds, made, (), made.kernel is not None, found)
 
 
 def are_those(met: Decisions, given: Decisions) -> bool:

@@ -16,13 +16,13 @@ from dataclasses import replace
 from functools import cached_property
 from math import ceil, inf
 from random import Random
-from statistics import median
 from typing import Literal, TypeAlias, get_args
 
 from workbench.ir import PrimFunc
 from workbench.target import Target
 from workbench.tuning.builders import Builders
 from workbench.tuning.decision_model import DecisionModel, fit
+from workbench.tuning.learnt import Learnt
 from workbench.tuning.score import Scored, are_those, scored
 from workbench.tuning.space import Candidate, Decisions, Space, built, candidate, draft
 from workbench.tuning.trial import Ended, Refusal, Trial
@@ -105,6 +105,7 @@ class Search:
                 one.program,
                 generation.predicted(one),
                 one.modelled,
+                one.features,
             )
             made.append((trial, one.made))
         self._forget()
@@ -181,9 +182,9 @@ class _Batch:
         self.programs = {e.trial.program: f"trial {e.trial.number}" for e in done}
         self.pool: dict[Decisions, Scored] = {}
         self.refusals: list[Refusal] = []
+        self._factors: dict[Decisions, float] = {}
         correct = [e for e in done if e.seconds < inf]
-        ratios = [e.seconds / e.trial.modelled for e in correct if e.trial.modelled]
-        self.ratio = median(ratios) if ratios else 1.0
+        self.learnt = Learnt(correct)
         self.measured = {e.trial.decisions: e.seconds for e in correct}
         self.best = sorted(correct, key=lambda e: e.seconds)[: ceil(BEST * len(correct))]
 
@@ -230,14 +231,12 @@ class _Batch:
         return kept
 
     def predicted(self, one: Scored) -> float | None:
-        """The seconds of one run: those modelled, times what others took more than was modelled.
-
-        By how much it is off follows neither from decisions nor from those of parents (measured of
-        128 trials on an H100), so that it is one number for all.
-        """
+        """The seconds of one run: those modelled, times what was learnt from those measured."""
         if one.modelled is None:
             return self._by_decisions.seconds([one.decisions])[0]
-        return one.modelled * self.ratio
+        if one.decisions not in self._factors:
+            self._factors[one.decisions] = self.learnt.factor(one.features)
+        return one.modelled * self._factors[one.decisions]
 
     @property
     def _by_decisions(self) -> DecisionModel:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, isfinite
 from statistics import median
 from typing import Literal, TypeAlias, get_args
 
+from workbench.tuning.features import Features
 from workbench.tuning.space import Decisions
 
 Status: TypeAlias = Literal[
@@ -27,7 +29,8 @@ class Trial:
 
     `parents` are the trials that its decisions were made from; () where they were drawn. `program`
     is the structural hash of what it made. Of one run, `predicted` are the seconds that it was
-    chosen by, and `modelled` those of its kernels by the model; None where nothing tells.
+    chosen by, and `modelled` those of its kernels by the model; None where nothing tells. By its
+    `features` a model learns.
     """
 
     number: int
@@ -38,6 +41,7 @@ class Trial:
     program: str
     predicted: float | None = None
     modelled: float | None = None
+    features: Features = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,12 @@ class Outcome:
     @property
     def seconds(self) -> float:
         """The middle of its times; infinity for what is not correct."""
-        return median(self.times) if self.status == "correct" else inf
+        return _middle(self.times) if self.status == "correct" else inf
+
+
+@lru_cache(1 << 14)  # a view of a long search asks for each of them again and again
+def _middle(times: tuple[float, ...]) -> float:
+    return median(times)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class Watching:
         self.sent = monotonic()
         lines = self.tried.lines
         ended = lines.ended
-        of = max(self.of, len(lines.trials), 1)
+        of = max(self.of, len(lines.trials)) if self.running else 0
         vendor, choices = self.tried.vendor, self.tried.choices
         grounds = {
             name: draw.search_ground(ended, of, name, vendor).plain() for name in draw.SEARCH_VIEWS
@@ -131,7 +131,8 @@ class Watching:
 
         lines, choices = self.tried.lines, self.tried.choices
         vendor = self.tried.vendor if update else None
-        picture = draw.search_picture(lines, of=self.of, vendor=vendor, choices=choices)
+        of = self.of if self.running else 0
+        picture = draw.search_picture(lines, of=of, vendor=vendor, choices=choices)
         self.view.keep(picture, draw.table_html(draw.reasons_table(lines)))
         data = {"text/plain": repr(self.view), "text/html": self.view.still()}
         publish_display_data(data, transient={"display_id": self.view.own}, update=update)

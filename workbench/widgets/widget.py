@@ -116,7 +116,7 @@ class Lab(anywidget.AnyWidget):
             # its page was loaded anew, without the outputs of its cell
             self.send({"still": self._still, "id": self.model_id})
             return
-        if isinstance(message, Mapping) and message.get("do") == "try":
+        if isinstance(message, Mapping) and message.get("do") in ("try", "weigh"):
             self._try(message)
             return
         with self._turn() as session:
@@ -124,7 +124,7 @@ class Lab(anywidget.AnyWidget):
         self._answer()
 
     def _try(self, message: Mapping[str, Any]) -> None:
-        """Tell the view that asks what a step would make; no trait and no output changes."""
+        """Tell the view that asks what a step would make, or cost; no trait changes."""
         with self.jobs.turn, collecting_later():
             tried = self.session.tried(message)
         self.send({"tried": tried, "seq": message.get("seq"), "view": message.get("view")})

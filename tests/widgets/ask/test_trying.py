@@ -105,6 +105,18 @@ def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:
     assert session.page["names"][session.state["place"]]["name"] == "i_2"
 
 
+def test_what_it_would_cost_stands_beside_what_is_shown() -> None:
+    lab = wb.lab(finished())
+    assert lab.session.tried({"do": "weigh"}) == {}
+    tried(lab, place=key_of(lab, "i_2"), value=8)
+    bar = lab.session.tried({"do": "weigh"})["bar"]
+    lab.session.ask({"do": "model"})
+    assert bar["before"] is not None and bar["rows"] == []
+    lab.session.ask({"do": "apply", "place": key_of(lab, "i_2"), "value": 8})
+    lab.session.ask({"do": "model"})
+    assert lab.session.page["bar"]["us"] == bar["us"]
+
+
 def test_what_a_page_may_send() -> None:
     lab = wb.lab(finished())
     key = key_of(lab, "i_2")

@@ -251,7 +251,10 @@ class Session:
         self._follow()
 
     def tried(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """What would be shown of the program that the step of a message makes: no state changes."""
+        """What would be shown of the program that the "step" of a message makes, or, to "weigh" it,
+        of what it costs: no state changes."""
+        if message.get("do") == "weigh":
+            return self.trying.weigh(self.history[self.at])
         asked = part(message, "step", dict)
         return self.trying.page(self.cursor, self.history[self.at], self.view, asked)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from workbench.diag import Fail
@@ -12,8 +13,10 @@ from workbench.schedule import Schedule
 from workbench.schedule.retuning import StepsRefused
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import part
+from workbench.widgets.page.cost_bar import shown_bar, shows_time
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.grips import grip_of
+from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.tried import tried_page
 from workbench.widgets.page.view import View
@@ -40,6 +43,23 @@ class Trying:
             return {"refusal": refusal(fail)}
         self._asked, self._made = (at, asked), (trial, thing)
         return {"told": told, **tried_page(trial.node, at, view, self.desk)}
+
+    def weigh(self, at: HistoryNode) -> dict[str, Any]:
+        """The bar of the program that was tried last, beside that of `at`, which is shown.
+
+        Nothing where nothing is tried, where a time takes long or is not to be seen, or is none.
+        """
+        desk = self.desk
+        if self._made is None or self._asked is None or self._asked[0] is not at:
+            return {}
+        func = self._made[0].node.func
+        if "time" in desk.slow or not shows_time(desk, at.func, func):
+            return {}
+        for one in (at.func, func):
+            with suppress(Fail):  # the strip tells why
+                modelled_of(one, desk.gpu)
+        bar = shown_bar(desk, at.func, func)
+        return {"bar": {**bar, "rows": []}} if "marks" in bar else {}
 
     def take(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> str:
         """Take the step, which is not made again if it was tried last; the place to go on at.

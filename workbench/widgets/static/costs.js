@@ -22,7 +22,7 @@ export function costStrip(lab, opened) {
     return shown()?.costs;
   }
   function bar() {
-    return shown()?.bar;
+    return lab.tried?.bar ?? shown()?.bar;
   }
 
   function guess() {
@@ -48,6 +48,7 @@ export function costStrip(lab, opened) {
         ? [...guesses.parts(asked), ...barParts(time, grows), ...countParts(counts)]
         : [];
     pane.hidden = !parts.length;
+    pane.classList.toggle("wb-would", Boolean(lab.tried?.bar));
     // one after the other: a click that comes meanwhile waits for one of them at most
     const waiting = [
       ["count", counts?.waits],

@@ -3,10 +3,11 @@
 
 import { h, prose } from "./dom.js";
 
+const TRY_WEIGH = 120; // ms for which the hand rests before costs are asked for
 const TRY_LATE = 2000; // ms after which an answer is waited for no longer
 let tryViews = 0;
 
-/** What tries steps for a lab; `redraw` draws its panes with `lab.tried`, what would be, or null. */
+/** What tries steps for a lab; `redraw` draws its panes with `lab.tried`, what would be. */
 export function tryOut(lab, redraw) {
   const view = `${(tryViews += 1)}`; // another view of the same lab shows none of it
   let seq = 0;
@@ -31,11 +32,19 @@ export function tryOut(lab, redraw) {
   }
 
   function heard(said) {
-    if (said.view !== view || said.seq !== seq || !flying) return;
-    lab.tried = { ...said.tried, step: flying, seq };
-    flying = null;
+    if (said.view !== view || said.seq !== seq) return;
+    if (flying) {
+      lab.tried = { ...said.tried, step: flying, seq };
+      flying = null;
+      weigh(seq);
+    } else if (lab.tried) Object.assign(lab.tried, said.tried); // what it costs
     redraw();
     send();
+  }
+
+  function weigh(mine) {
+    const ask_ = () => lab.tried && mine === seq && lab.ask({ do: "weigh", seq: mine, view });
+    if (!lab.tried.refusal) setTimeout(ask_, TRY_WEIGH);
   }
 
   function drop() {

@@ -1,0 +1,51 @@
+"""The picture of an ablation: a bar a decision, the longest first, and what it comes to."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench import draw
+from workbench.draw.scene import Rect
+from workbench.tuning import Ablation, Outcome, Without
+
+AGAIN = Outcome("correct", "measured", (2e-6,))
+REFUSED = Outcome("constraints", "measured", (), "64 threads are fewer than 128")
+
+
+def told(*ratios: float | None) -> Ablation:
+    parts = [
+        Without(
+            name,
+            "8",
+            "4",
+            REFUSED if ratio is None else Outcome("correct", "measured", (2e-6 * ratio,)),
+            ratio,
+        )
+        for name, ratio in zip("ijk", ratios, strict=False)
+    ]
+    return Ablation(7, 0, AGAIN, tuple(parts))
+
+
+def test_a_bar_is_as_long_as_the_best_takes_longer():
+    picture = draw.ablation_picture(told(2.0, None, 4.0))
+    bars = [shape for shape in picture.strips[0].shapes if isinstance(shape, Rect)]
+    assert [bar.width for bar in bars] == pytest.approx([390, 195]), "by the logarithm"
+    words = picture.strips[0].words
+    assert words.index("k") < words.index("i") < words.index("j")
+    assert "✕ 64 threads are fewer than 128" in words and "4.00 ×" in words
+    assert picture.table.rows[1][3] == "64 threads are fewer than 128"
+    assert picture.caption == "k matters most: without it, the best takes 4.00 times as long."
+
+
+@pytest.mark.parametrize(
+    "ratios, said",
+    [
+        ((), "Trial 7 has no decision that trial 0 has not."),
+        ((None,), "No decision of trial 0 goes together with the others of trial 7."),
+        ((1.002, 0.9), "No decision of trial 7 matters by itself: without any one it is as fast."),
+    ],
+)
+def test_where_none_matters_it_says_so(ratios: tuple[float | None, ...], said: str):
+    picture = draw.ablation_picture(told(*ratios))
+    assert picture.caption == said
+    assert not [s for s in picture.strips[0].shapes if isinstance(s, Rect) and s.width > 2]

@@ -1,0 +1,35 @@
+"""A winner enters MetaSchedule's database, where TVM finds its steps again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.tuning.test_space import MADE
+from workbench import target, tuning
+
+_FOUND = """
+found = ms.database.JSONDatabase(work_dir=str(Path(__file__).parent)).query_schedule(
+    Program, target, "main")
+tvm.ir.assert_structural_equal(found.mod, sch.mod)
+records = database.get_all_tuning_records()
+assert [float(s) for s in records[0].run_secs] == [2e-06] and str(records[0].target.arch) == "sm_90"
+"""
+
+
+@pytest.mark.tool
+def test_tvm_finds_the_steps_of_a_sampled_winner(tmp_path: Path):
+    pytest.importorskip("tvm", reason="needs apache-tvm: pip install '.[tvm]'")
+    h200 = target.get("nvidia/h200")
+    program, decisions = MADE["matmul in parts"]
+    best = tuning.candidate(program(), tuning.ready(h200), h200, decisions, Random(0)).schedule
+    path = tmp_path / "enter.py"
+    tuning.tvm_database(best, h200, 2e-6, path)
+    path.write_text(path.read_text() + _FOUND)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-1500:]
+    assert "SamplePerfectTile" in (tmp_path / "database_tuning_record.json").read_text()
