@@ -25,6 +25,7 @@ import hypothesis  # the first of them: pytest compiles it in its own way
 
 from tests.support import tools
 from tests.support.cases import CASES
+from tests.support.dealt import dealt
 
 if TYPE_CHECKING:
     from tests.support.together import Together
@@ -54,19 +55,11 @@ KINDS = {"gxx": "tool", "cc": "tool", "nvcc": "tool", "opencl": "tool", "chromiu
 
 
 @pytest.hookimpl(tryfirst=True)  # before what -m leaves out is left out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in KINDS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(KINDS[fixture])
-    # Long ones first. One process begins with the browser's, and the others take the rest off its
-    # end: were they among the last, each would start a browser and a JupyterLab for a few of them.
-    items.sort(key=rank)
-
-
-def rank(item: pytest.Item) -> int:
-    """0 of a test that drives a browser, 1 of another that takes long, 2 of the others."""
-    marks = {mark.name for mark in item.iter_markers()}
-    return 0 if "browser" in marks else 1 if marks & {"fuzz", "lesson", "tool"} else 2
+    items[:] = dealt(items, getattr(config, "workerinput", {}).get("workercount", 1))
 
 
 def pytest_collection_finish() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import workbench as wb
 import workbench.lesson
-from benchmarks import gpu, large_convolutions, large_jobs, large_matmuls
+from benchmarks import gpu, half_products, large_convolutions, large_jobs, large_matmuls
 from benchmarks.beside import our_text, tvm_text
 from benchmarks.convolutions import convolution, lesson_large, lesson_small, tiled, tutorial
 from benchmarks.histories import histories, large, vector_add, window_sum
@@ -43,7 +43,7 @@ from workbench.emulate import evaluate
 from workbench.history.history import HistoryNode
 from workbench.ir import PrimFunc
 from workbench.lesson import Exercise
-from workbench.runtime import recorded
+from workbench.runtime import Built, recorded
 
 ROOT = Path(__file__).parents[2]
 
@@ -245,49 +245,63 @@ def test_percentile():
 
 
 @pytest.fixture(scope="module")
-def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
-    """The programs that the script times."""
+def taught(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[HistoryNode]]:
+    """Every step of the schedules that a lesson's cells make; of 8, 10, 11 those it compares."""
+    found = {}
+    for lesson in sorted(path.name for path in (ROOT / "lessons").glob("[01]*"))[1:]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path_factory.mktemp("lesson"))  # where its cells keep pictures
+            Path("my-work").mkdir()
+            made = [node for sch in schedules_of(lesson, patch) for node in sch.history]
+        compared = lesson.startswith(("08", "10", "11"))
+        found[lesson] = [node for node in made if node.mark not in ("", "start") or not compared]
+    return found
+
+
+@pytest.mark.lesson
+def test_every_step_of_the_lessons_is_timed_by_the_script_and_has_a_recorded_time(
+    taught: dict[str, list[HistoryNode]],
+    sources: list[tuple[str, wb.Schedule]],
+    steps: list[gpu.Step],
+):
+    """All lessons in one test: the script's programs are made once, and built once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         timed = [sch for _, sch in sources]
         timed += [large_branches(), ahead_large(), lesson_small(), lesson_large()]
         timed += [sch for _, sch in chain(slow(), grid(), [small()], large_tiles())]
-        return {recorded.program_key(node.func) for sch in timed for node in sch.history}
+        timed += [sch for _, sch in chain(half_products.small(), half_products.large())]
+        known = {recorded.program_key(node.func) for sch in timed for node in sch.history}
+        kernels = {recorded.program_key(step.func): step.built for step in steps}
+        unknown, missing = [], []
+        for lesson, nodes in taught.items():
+            assert len(nodes) > 4, lesson
+            for node in nodes:
+                key = recorded.program_key(node.func)
+                if key in known and recorded.times(node.func):
+                    continue
+                if key not in kernels:
+                    kernels[key] = built_of(node.func)
+                built = kernels[key]
+                if built is None:
+                    continue
+                if key not in known:
+                    unknown.append(f"{lesson}: {node}")
+                # Of a large one with few threads one run may take seconds: the script leaves it out
+                large = all(b.shape == (LARGE, LARGE) for b in node.func.params)
+                few = large and large_jobs.threads_of(built) < large_jobs.FEW_THREADS
+                if not recorded.times(node.func) and not few:
+                    missing.append(f"{lesson}: {node}")
+    assert not unknown
+    assert not missing, "run benchmarks/gpu.py on a GPU and commit its recorded.json"
 
 
-@pytest.fixture(
-    scope="module", params=sorted(path.name for path in (ROOT / "lessons").glob("[01]*"))[1:]
-)
-def nodes(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> list[HistoryNode]:
-    """Every step of the schedules that a lesson's cells make; of 8's and 10's those it compares."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("lesson"))  # where its cells keep pictures
-        Path("my-work").mkdir()
-        made = [node for sch in schedules_of(request.param, patch) for node in sch.history]
-        compared = request.param.startswith(("08", "10"))
-        return [node for node in made if node.mark not in ("", "start") or not compared]
-
-
-@pytest.mark.lesson
-def test_every_step_of_the_lessons_is_one_that_the_script_times(
-    nodes: list[HistoryNode], known: set[str]
-):
-    unknown = [node for node in nodes if recorded.program_key(node.func) not in known]
-    assert [str(node) for node in unknown if builds(node.func)] == []
-    assert len(nodes) > 4
-
-
-def builds(func: PrimFunc) -> bool:
-    """Whether kernels can be made of a program, which then have a time."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", wb.ScheduleWarning)
-        try:
-            wb.build(func)
-        except wb.ScheduleError:
-            return False
-    return True
+def built_of(func: PrimFunc) -> Built | None:
+    """The kernels of a program, which then have a time; None where it is refused."""
+    try:
+        return wb.build(func)
+    except wb.ScheduleError:
+        return None
 
 
 def schedules_of(lesson: str, monkeypatch: pytest.MonkeyPatch) -> list[wb.Schedule]:
@@ -307,23 +321,3 @@ def schedules_of(lesson: str, monkeypatch: pytest.MonkeyPatch) -> list[wb.Schedu
             text = re.sub(r"^( *)%.*$", r"\1pass", text, flags=re.M)
             run_cell(text, f"<{lesson} cell {number}>", scope)
     return [value for value in scope.values() if isinstance(value, wb.Schedule)]
-
-
-@pytest.mark.lesson
-def test_every_step_of_the_lessons_has_a_recorded_time(nodes: list[HistoryNode]):
-    missing = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", wb.ScheduleWarning)
-        for node in nodes:
-            if recorded.times(node.func):
-                continue
-            try:
-                built = wb.build(node.func)
-            except wb.ScheduleError:
-                continue
-            large = all(b.shape == (LARGE, LARGE) for b in node.func.params)
-            if large and large_jobs.threads_of(built) < large_jobs.FEW_THREADS:
-                continue  # one run may take seconds: the script leaves such a step out
-            missing.append(str(node))
-    assert len(nodes) > 4
-    assert not missing, "run benchmarks/gpu.py on a GPU and commit its recorded.json"

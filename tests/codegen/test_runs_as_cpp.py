@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -100,31 +100,40 @@ def test_virtual_threads():
     np.testing.assert_array_equal(made, convolved(data, taps))
 
 
-@pytest.mark.parametrize(
-    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-)
-def test_integers_wrap_around_in_their_own_type(dtype: str):
-    info = np.iinfo(dtype)
-    a = np.array([info.max, info.min, info.max - 1, 7] * 16, dtype)
-    c = np.array([info.max, info.max, 3, info.min] * 16, dtype)
-    texts = ("A[vi] + C[vi]", "A[vi] - C[vi] * A[vi]", "(A[vi] + C[vi]) * (A[vi] - C[vi])")
-    made = results([elementwise(dtype, text) for text in texts], a, c)
-    for text, b in zip(texts, made, strict=True):
-        np.testing.assert_array_equal(b, eval(text, {"A": a, "C": c, "vi": slice(None)}), text)
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
-@pytest.mark.parametrize(
-    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-)
-def test_bits_are_those_of_their_own_type(dtype: str):
-    info = np.iinfo(dtype)
-    a = np.array([info.max, info.min, info.max - 1, 85] * 16, dtype)
-    c = np.array([info.bits - 1, 1, 3, 0] * 16, dtype)
+def check_integers(texts: Sequence[str], of: Callable[[np.iinfo], tuple[list, list]]) -> None:
+    """That each of `texts` is in every type what NumPy has: `of` a type, 4 numbers for A and C."""
+    given = {
+        dtype: [np.array(numbers * 16, dtype) for numbers in of(np.iinfo(dtype))]
+        for dtype in INTEGERS
+    }
+    cases = [(dtype, text) for dtype in INTEGERS for text in texts]
+    jobs = [(k, (*given[dtype], np.zeros(64, dtype))) for k, (dtype, _) in enumerate(cases)]
+    compile_cpp([lower(elementwise(*case), CUDA) for case in cases]).run(jobs)
+    for (dtype, text), (_, (a, c, b)) in zip(cases, jobs, strict=True):
+        wanted = eval(text, {"A": a, "C": c, "vi": slice(None)})
+        np.testing.assert_array_equal(b, wanted, f"{dtype}: {text}")
+
+
+def test_integers_wrap_around_in_their_own_type():
+    check_integers(
+        ("A[vi] + C[vi]", "A[vi] - C[vi] * A[vi]", "(A[vi] + C[vi]) * (A[vi] - C[vi])"),
+        lambda info: (
+            [info.max, info.min, info.max - 1, 7],
+            [info.max, info.max, 3, info.min],
+        ),
+    )
+
+
+def test_bits_are_those_of_their_own_type():
     texts = ("A[vi] & C[vi]", "A[vi] | C[vi] ^ A[vi]", "~A[vi]", "A[vi] << C[vi]", "A[vi] >> C[vi]")
     texts += ("(~A[vi] >> C[vi]) + (A[vi] << C[vi]) * C[vi]", "(A[vi] + A[vi]) >> C[vi]")
-    made = results([elementwise(dtype, text) for text in texts], a, c)
-    for text, b in zip(texts, made, strict=True):
-        np.testing.assert_array_equal(b, eval(text, {"A": a, "C": c, "vi": slice(None)}), text)
+    check_integers(
+        texts,
+        lambda info: ([info.max, info.min, info.max - 1, 85], [info.bits - 1, 1, 3, 0]),
+    )
 
 
 def test_bits_of_indices_and_beside_comparisons():

@@ -32,8 +32,8 @@ others = { "with 2 threads in a block" = "bound(start, (None, 2))" }
 CALLS = (
     "call one of elementwise, window, product, stages, smoothed, bound, strided, fetched, "
     "one_each, tiled, prefetched, staged, convolution, one_output_each, tiled_convolution, "
-    "tile_convolution, on_tensor_cores, half_product, half_tiles, under_way, launch, "
-    "in_registers, in_shared, share_out, with numbers, texts and start"
+    "tile_convolution, on_tensor_cores, layer, half_product, half_tiles, under_way, "
+    "launch, in_registers, in_shared, tile_layer, share_out, with numbers, texts and start"
 )
 MEND = "leave it out, or mend its name"
 
@@ -48,7 +48,7 @@ def read(text: str) -> None:
 
 def test_every_lesson_has_a_file_of_which_all_is_read():
     """What the quizzes of each say is worked out in test_quiz."""
-    assert list(contents()) == list(questions.LESSONS) and len(contents()) == 12
+    assert list(contents()) == list(questions.LESSONS) and len(contents()) == 13
     asked = [name for content in contents().values() for name in content.quizzes]
     assert asked == list(quizzes.QUIZZES)
     read(PREDICTION + ITEM)

@@ -645,7 +645,7 @@ def test_an_exercise_that_is_not_there():
     assert str(refused.value) == (
         "Can't find the exercise 'odd'.\n"
         "do:    there are: odd_vector, wide_window, few_loads, small_tiles, searched_tiles, "
-        "one_turn, own_operator, one_ahead, seventh, warp_tiles, copies_ahead"
+        "one_turn, own_operator, one_ahead, seventh, warp_tiles, copies_ahead, layer_tiles"
     )
 
 

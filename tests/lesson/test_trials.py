@@ -26,6 +26,7 @@ from workbench.tuning import Space
 
 FIVE = "05_let_the_machine_search"
 PROGRAMS: dict[str, tuple[Callable[[], PrimFunc], Space]] = {
+    "12_auto_scheduling": (lesson.layer, spaces.layer_tiles),
     FIVE: (lambda: replace(product(1024, 1024, 1024), name="matmul_1024"), spaces.five_numbers),
 }
 CUDA = targets.get("cuda")

@@ -44,6 +44,7 @@ MINUTES = {
     "09_as_fast_as_cublas.ipynb": 45,
     "10_tensor_cores.ipynb": 45,
     "11_mma_sync.ipynb": 45,
+    "12_auto_scheduling.ipynb": 45,
 }
 
 # Every warning is an error, but for what releases of others (Colab has old ones) say of themselves:
@@ -255,7 +256,8 @@ def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Pa
         files.setdefault(sch, set()).add(told)
     saved = [file for of_one in files.values() for file in of_one]
     assert len(saved) == len(files), files
-    names = {f"my-work/{path.stem}{part}.json" for part in ("", "_1024", "_256", "_exercise")}
+    parts = ("", "_1024", "_256", "_4096", "_exercise")
+    names = {f"my-work/{path.stem}{part}.json" for part in parts}
     assert set(saved) <= names and len(set(saved)) == len(saved)
     code = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
     asked = sum(source.count("question=lesson.question(") for source in code)
@@ -298,7 +300,8 @@ ANSWERS = {
     "08_why_is_it_slow.ipynb": ["16 sectors", "90.7 µs", "4 turns"],
     "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
     "10_tensor_cores.ipynb": ["32 times", "144 times"],
-    "11_mma_sync.ipynb": ["64 times", "4 turns", "1 group", "32 registers"],
+    "11_mma_sync.ipynb": ["64 times", "4 turns", "1 group", "32 registers", "367 µs"],
+    "12_auto_scheduling.ipynb": ["28 blocks", "7 times"],
 }
 
 
@@ -552,7 +555,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
     ),
     ("11_mma_sync.ipynb", "lab-tensorize"): (
         [
-            ("loop ax0_1 of A_shared_warp", "tensorize", {"tensor_intrin": '"mma_ldmatrix_f16_a"'}),
+            ("ax0_1", "tensorize", {"tensor_intrin": '"mma_ldmatrix_f16_a"'}),
             ("i_3", "tensorize", {"tensor_intrin": '"mma_f16f16f32_trans_b"'}),
         ],
         "64 times",
@@ -644,7 +647,9 @@ def test_lesson_3_has_a_lab_for_each_step_of_its_way():
 def test_something_to_do_is_never_far(path: Path):
     """A lab or another view within nine cells; and a prediction stands ahead of one."""
     cells = nbformat.read(path, as_version=4).cells
-    views = re.compile(r"wb\.(lab|tune)\(|lesson\.(quiz|gpu|expect|trials)\(|\.repair\(")
+    views = re.compile(
+        r"wb\.(lab|tune)\(|tuning\.show\(|lesson\.(quiz|gpu|expect|trials)\(|\.repair\("
+    )
     does = [bool(views.search(cell.source)) for cell in cells]
     places = [k for k, here in enumerate(does) if here]
     assert max(b - a for a, b in itertools.pairwise(places)) <= 9

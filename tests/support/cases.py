@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-CASES = int(os.environ.get("WORKBENCH_CASES", "14"))
+CASES = int(os.environ.get("WORKBENCH_CASES", "10"))
 
 
 def seeds(times: int = 1, first: int = 0) -> range:

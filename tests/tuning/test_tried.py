@@ -13,6 +13,7 @@ from tests.tuning.programs import VECTOR, Planted, planted, space
 from tests.tuning.synthetic import HEADER, lines_of
 from workbench import draw, target, tuning
 from workbench.tuning.decided import Choice, choices_of, named
+from workbench.widgets import no_lab
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,14 @@ def test_what_cannot_be_shown_is_told(what: str, said: str):
     with pytest.raises(tuning.NotTried) as refused:
         ask(what)
     assert str(refused.value) == said
+
+
+def test_where_there_are_no_widgets_it_is_a_line(
+    best: tuning.Tuned, capsys: pytest.CaptureFixture[str]
+):
+    no_lab.show_search(best.tried)
+    assert capsys.readouterr().out == "<Tried: 12 trials of main>\n"
+    assert no_lab.watch(best.tried, 12) is None  # a terminal's line is shown then
 
 
 def test_a_search_is_stopped_by_who_hears_of_it():

@@ -305,10 +305,10 @@ def test_two_outputs_of_one_computation():
 
 def write_cache() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
     """A product on a CPU, its copy split by the axes that the tensor had from the start."""
-    a, b, c = product(16)
+    a, b, c = product(8)
     s = te.create_schedule(c.op)
     cc = s.cache_write(c, "global")
-    mo, no, _, _ = s[c].tile(c.op.axis[0], c.op.axis[1], 8, 8)
+    mo, no, _, _ = s[c].tile(c.op.axis[0], c.op.axis[1], 4, 4)
     s[cc].compute_at(s[c], no)
     mc, nc = s[cc].op.axis
     ko, ki = s[cc].split(s[cc].op.reduce_axis[0], factor=4)

@@ -63,7 +63,7 @@ def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp
     look_everywhere(lab, node)
     asked, before = sch.history[node], sch.history[node].parent
     for view in every_view(lab.setup["panes"]) if before else ():  # as a step that is only tried
-        assert not answer.search(told(tried_page(asked, before, view, lab.session.desk)))
+        assert not answer.search(told({"page": tried_page(asked, before, view, lab.session.desk)}))
     lab.at = node
     found = answer.search(told(lab.session.state))
     assert not found, (found, told(lab.session.state)[found.start() - 200 : found.end() + 99])

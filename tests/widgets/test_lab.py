@@ -151,7 +151,7 @@ def test_without_a_place_no_step_is_taken():
 
 def test_a_fault_in_a_callback_is_shown(monkeypatch: pytest.MonkeyPatch):
     lab = add_lab()
-    monkeypatch.setattr(lab.cursor, "apply", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(wb.Schedule, "apply", lambda *a, **k: 1 / 0)
     apply(lab, "split", "i", factors="[2, 4]")
     assert lab.status["error"]["headline"] == "The lab failed: ZeroDivisionError: division by zero"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, isfinite
 from statistics import median
 from typing import Literal, TypeAlias, get_args
@@ -61,7 +62,12 @@ class Outcome:
     @property
     def seconds(self) -> float:
         """The middle of its times; infinity for what is not correct."""
-        return median(self.times) if self.status == "correct" else inf
+        return _middle(self.times) if self.status == "correct" else inf
+
+
+@lru_cache(1 << 14)  # a view of a long search asks for each of them again and again
+def _middle(times: tuple[float, ...]) -> float:
+    return median(times)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def test_the_same_refusal_is_told_another_time():
 
 def test_a_fault_is_the_status(monkeypatch: pytest.MonkeyPatch):
     here = session()
-    monkeypatch.setattr(here.cursor, "apply", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(Schedule, "apply", lambda *a, **k: 1 / 0)
     made = step(here, "split", "i", factors="[2, 4]")
     assert made["status"]["kind"] == "failed"
     assert made["status"]["text"] == "The lab failed: ZeroDivisionError: division by zero"

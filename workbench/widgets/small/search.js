@@ -24,7 +24,7 @@ const PATHS = { // what is drawn, the lowest first, each in a role of workbench/
 };
 const NEAR = 16; // px of the drawing: how far off a point may be pointed at
 const WIDE = 740; // px of the drawing
-const PATIENCE = 2000; // ms until a kernel that does not hear of a stop is interrupted
+const PATIENCE = 1000; // ms until a kernel that hears no messages while it runs is interrupted
 
 function make(kind, attrs = {}, ...kids) {
   const [name, ...classes] = kind.split(".");
@@ -270,7 +270,10 @@ class Search {
 
   /** A message of a search that runs: further rows. */
   hear(news) {
-    if (news.answered) this.answered();
+    if (news.answered) {
+      this.halting = false; // it stops once the trial that is measured has ended
+      this.answered();
+    }
     if (!news.rows) return;
     if (news.from > this.heard) return this.model.send({ do: "rows" });
     const rows = news.rows.slice(this.heard - news.from).map(rowOf).sort(byNumber);
@@ -432,11 +435,14 @@ class Search {
 
   /** Python hears of it while it measures, or is interrupted, as by the notebook's button. */
   halt() {
-    this.stop.disabled = true;
+    this.stop.disabled = this.halting = true;
     this.stop.textContent = "stopping …";
     this.ask("stop");
     setTimeout(() => {
-      if (this.told.running) this.model.widget_manager?.kernel?.interrupt?.();
+      if (!this.halting || !this.told.running) return;
+      const kernel = this.model.widget_manager?.kernel;
+      if (kernel?.interrupt) kernel.interrupt();
+      else this.said.textContent = "Python is busy: stop the cell, which keeps all, too.";
     }, PATIENCE);
   }
 

@@ -76,15 +76,18 @@ export function gripNumbers(lab, trying, body) {
   /** Make the characters of a line from one to another, a number, what the hand is laid on. */
   function wrap(line, from, to, key, grip) {
     const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-    for (let passed = 0, text = texts.nextNode(); text; passed += text.length, text = texts.nextNode()) {
-      if (from < passed || to > passed + text.length) continue;
-      const range = document.createRange();
-      range.setStart(text, from - passed);
-      range.setEnd(text, to - passed);
-      const title = `drag it: ${grip.values.join(", ")}`;
-      range.surroundContents(h("span.wb-grip-number", { "data-grip": key, title }));
-      return;
+    let passed = 0;
+    let text = texts.nextNode();
+    while (text && to > passed + text.length) {
+      passed += text.length;
+      text = texts.nextNode();
     }
+    if (!text || from < passed) return;
+    const range = document.createRange();
+    range.setStart(text, from - passed);
+    range.setEnd(text, to - passed);
+    const title = `drag it: ${grip.values.join(", ")}`;
+    range.surroundContents(h("span.wb-grip-number", { "data-grip": key, title }));
   }
 
   body.addEventListener("pointerdown", (event) => {

@@ -3,11 +3,11 @@
 
 import { h, prose } from "./dom.js";
 
-const TRY_WEIGH = 120; // ms in which another number may come: costs are looked at when the hand rests
+const TRY_WEIGH = 120; // ms for which the hand rests before costs are asked for
 const TRY_LATE = 2000; // ms after which an answer is waited for no longer
 let tryViews = 0;
 
-/** What tries steps for a lab; `redraw` draws its panes with `lab.tried`, what would be, or null. */
+/** What tries steps for a lab; `redraw` draws its panes with `lab.tried`, what would be. */
 export function tryOut(lab, redraw) {
   const view = `${(tryViews += 1)}`; // another view of the same lab shows none of it
   let seq = 0;
