@@ -1,9 +1,9 @@
 """From a click to the page drawn, in a real browser: ``python -m benchmarks.clicks [rounds]``.
 
-The first labs of lessons 1 and 2 in JupyterLab: in lesson 1 steps are applied by their form; each
-step of the history, and each pane, is opened by a click. The page itself takes the times, from the
-click to the frame in which a pane is drawn anew, and to that of the last change, which the costs
-make. What else the machine does counts in: see the load that is told.
+A lab of each lesson in JupyterLab, or with ``[rounds] 3 8`` of these; in lesson 1 steps are applied
+by their form; each step of the history, and each pane, is opened by a click. The page itself takes
+the times, from the click to the frame in which a pane is drawn anew, and to that of the last
+change, which the costs make. What else the machine does counts in: see the load that is told.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.browser.test_lab import answer, first_lab, step
 from tests.support import tools
 
 REACH = 150  # ms, 19 clicks of 20
-LESSONS = {  # the notebook, the cells up to its first lab, and steps there
+LESSONS = {  # the notebook, the cells of code up to a lab, and steps there
     "lesson 1": (
         ("01_vector_add.ipynb", 3),
         (
@@ -37,6 +37,13 @@ LESSONS = {  # the notebook, the cells up to its first lab, and steps there
         ("02_window_sum.ipynb", 9),
         (),  # its cells took them
     ),
+    "lesson 3": (("03_local_blocking.ipynb", 4), ()),
+    "lesson 4": (("04_shared_blocking.ipynb", 4), ()),
+    "lesson 6": (("06_convolution.ipynb", 5), ()),
+    "lesson 7": (("07_own_operator.ipynb", 5), ()),
+    "lesson 8": (("08_why_is_it_slow.ipynb", 5), ()),
+    "lesson 9": (("09_as_fast_as_cublas.ipynb", 5), ()),
+    "lesson 10": (("10_tensor_cores.ipynb", 6), ()),
 }
 WATCH = """() => {
   window.clicks = [];
@@ -114,11 +121,12 @@ def _settled(page: Page) -> tuple[float, float]:
 def main() -> int:
     """Print the waits; 1 where what was asked for is drawn later than it should be."""
     rounds = max(2, int(sys.argv[1])) if len(sys.argv) > 1 else 5
+    chosen = [f"lesson {number}" for number in sys.argv[2:]] or [*LESSONS]
     late = False
     print(f"{'ms from a click to the page drawn':<36}{'clicks':>7}{'median':>8}{'p95':>6}{'max':>6}"
           f"{'last change, p95':>18}")  # fmt: skip
     with notebooks() as (page, server):
-        for lesson in LESSONS:
+        for lesson in chosen:
             found: Waits = {}
             for _ in range(rounds):
                 for kind, times in waits(page, lesson).items():

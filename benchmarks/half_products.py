@@ -13,9 +13,14 @@ from benchmarks.steps import Results
 from benchmarks.tensor_cores import products_beside_cublas
 from workbench.ir import PrimFunc
 from workbench.lesson.half_products import (
+    TILE,
+    VECTOR,
+    WARP,
     Pair,
+    by_calls,
     half_product,
     half_tiles,
+    in_tiles,
     through_registers,
     under_way,
 )
@@ -30,7 +35,9 @@ Share = tuple[Pair, Pair, int]
 
 def small() -> Iterator[tuple[str, wb.Schedule]]:
     """Those of the lesson's labs."""
-    for name, func in ladder(half_product(*SMALL), FEW).items():
+    start = half_product(*SMALL)
+    padded = half_tiles(start, "wmma", *FEW, pad=8)
+    for name, func in {**ladder(start, FEW), "wmma, rows padded": padded}.items():
         yield f"lesson 11 in small, {name}", wb.Schedule(func)
 
 
@@ -57,7 +64,7 @@ def ladder(start: PrimFunc, of: Share) -> dict[str, PrimFunc]:
 
 def variants(start: PrimFunc, of: Share) -> dict[str, PrimFunc]:
     """What the lesson tells of beside that."""
-    rows = half_tiles(start, "mma", *of, swizzle=True, by_rows=True)
+    rows = by_rows(start, *of)
     padded = half_tiles(start, "mma", *of, pad=8)
     return {
         "wmma, rows padded": half_tiles(start, "wmma", *of, pad=8),
@@ -66,6 +73,28 @@ def variants(start: PrimFunc, of: Share) -> dict[str, PrimFunc]:
         "stored by rows": rows,
         "fragments ahead, stored by rows": under_way(rows, 3, ahead=True),
     }
+
+
+def by_rows(start: PrimFunc, block: Pair, warps: Pair, depth: int) -> PrimFunc:
+    """With a swizzle; sums go to C through shared memory, of each warp a row of tiles at a time.
+
+    There a thread reads 16 bytes side by side.
+    """
+    sch = wb.Schedule(start)
+    in_tiles(sch, "mma", block, warps, depth)
+    stored = sch.cache_write("C_warp", 0, "shared.dyn")
+    sch.reverse_compute_at(stored, sch.get_loops("C_warp")[4])
+    _, x, vector = sch.split(sch.fuse(*sch.get_loops(stored)[-2:]), [None, WARP, VECTOR // 2])
+    sch.bind(x, "threadIdx.x")
+    sch.vectorize(vector)
+    tiles = block[0] // warps[0] // TILE
+    rows = f"i // {tiles * TILE}, i // {TILE} % {tiles}, i % {TILE}"
+    sch.transform_layout("C_warp", ("write", 0), f"lambda i, j: ({rows}, j)")
+    by_calls(sch, "mma")
+    sch.storage_align("C_warp_o", 0, axis=2, factor=WARP, offset=VECTOR)
+    for name in ("A_shared", "B_shared"):
+        sch.annotate(name, "permuted_layout", 1)
+    return sch.func
 
 
 def measure(results: Results, runs: list[recorded.Run]) -> list[Results]:

@@ -40,12 +40,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
 }
-
-
-# Every cell stays in the page, whatever is scrolled out of sight.
-WHOLE: dict[str, dict[str, object]] = {
-    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}
-}
+# Whether there is another build is asked of Node.js, at each load of the page.
+UNASKED = {"buildCheck": False, "buildAvailable": False}
 
 
 @dataclass(frozen=True)
@@ -58,16 +54,16 @@ class Server:
 
 
 @contextmanager
-def jupyterlab(
-    tmp: Path, notebooks: list[Path], settings: dict[str, dict[str, object]] = WHOLE
-) -> Iterator[Server]:
+def jupyterlab(tmp: Path, notebooks: list[Path]) -> Iterator[Server]:
     """Start JupyterLab over copies of `notebooks`, and end it."""
     root = tmp / "work"
     root.mkdir()
     for notebook in notebooks:
         shutil.copy(notebook, root)
     (tmp / "app").mkdir()
-    (tmp / "app" / "overrides.json").write_text(json.dumps(SETTINGS | settings))
+    (tmp / "app" / "overrides.json").write_text(json.dumps(SETTINGS))
+    (tmp / "config" / "labconfig").mkdir(parents=True)
+    (tmp / "config" / "labconfig" / "page_config.json").write_text(json.dumps(UNASKED))
     token = secrets.token_hex(16)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -229,9 +225,12 @@ def run_cells(page: Page, notebook: str, count: int) -> Locator:
 
 
 def dark(page: Page, on: bool) -> None:
-    """Switch JupyterLab's theme."""
+    """Switch JupyterLab's theme, unless it is that one: to set it again writes its settings."""
+    there = f"document.body.dataset.jpThemeLight === '{str(not on).lower()}'"
+    if page.evaluate(there):
+        return
     theme = "JupyterLab Dark" if on else "JupyterLab Light"
     page.evaluate(
         "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
     )
-    page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{str(not on).lower()}'")
+    page.wait_for_function(f"() => {there}")

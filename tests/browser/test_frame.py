@@ -35,16 +35,9 @@ SETTLED = (
 
 
 @pytest.fixture(scope="module")
-def usual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """JupyterLab with its own way of leaving out cells that are out of sight."""
-    with jupyterlab(tmp_path_factory.mktemp("usual"), [], settings={}) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, usual: Server) -> Iterator[Page]:
+def opened(browser: Browser, server: Server) -> Iterator[Page]:
     """JupyterLab, loaded once: that costs more than most tests do in it."""
-    with loaded(browser, usual) as page:
+    with loaded(browser, server) as page:
         yield page
 
 
@@ -78,7 +71,13 @@ CLOSE_ALL = """async (code) => {
 }"""
 NAME = "lesson.ipynb"
 
-END_KERNELS = "window.jupyterapp.serviceManager.sessions.shutdownAll()"
+# Those of the other tests' notebooks go on.
+END_KERNEL = f"""async () => {{
+  const {{ sessions }} = window.jupyterapp.serviceManager;
+  await sessions.refreshRunning();
+  for (const {{ id, path }} of [...sessions.running()])
+    if (path === '{NAME}') await sessions.shutdown(id);
+}}"""
 
 
 def open_notebook(page: Page, server: Server, path: Path) -> None:
@@ -305,7 +304,7 @@ SHORTLY = [path for path in LESSONS if path.stem[:2] in ("in", "01")]
 
 @pytest.mark.parametrize("lesson", LESSONS if EVERY else SHORTLY, ids=lambda path: path.stem[:2])
 def test_labs_are_whole_in_view_and_so_is_what_belongs_together(
-    page: Page, usual: Server, lesson: Path
+    page: Page, server: Server, lesson: Path
 ):
     """Every lab as it comes, then at its steps; all that a lesson shows is accessible.
 
@@ -313,7 +312,7 @@ def test_labs_are_whole_in_view_and_so_is_what_belongs_together(
     first and the last of the one that has most, and what is accessible is that lab, a quiz and a
     player. test_text.py opens every lab of all lessons, on a plain page.
     """
-    open_notebook(page, usual, lesson)
+    open_notebook(page, server, lesson)
     labs = []
     for lab in run_to_the_end(page, None if EVERY else shown_shortly(lesson)):
         whole(lab)
@@ -391,13 +390,13 @@ MOVED = f"Boolean(document.querySelector('{PANEL} .jp-WindowedPanel-outer').move
 
 @pytest.mark.parametrize("size", some(SMALL, LARGE))
 def test_a_lab_that_is_run_by_hand_comes_into_view(
-    page: Page, usual: Server, tmp_path: Path, size: ViewportSize
+    page: Page, server: Server, tmp_path: Path, size: ViewportSize
 ):
     """Cold, with a long cell next; again; and as the last cell, where a new one is made."""
     page.set_viewport_size(size)
     cells = (LONG, SET_UP, LAB, LONG, LAB)
-    page.evaluate(END_KERNELS)
-    open_notebook(page, usual, notebook(tmp_path, "hand", *cells))
+    page.evaluate(END_KERNEL)
+    open_notebook(page, server, notebook(tmp_path, "hand", *cells))
     page.evaluate(NOTE_MOVES)
     labs = list(run_to_the_end(page))
     assert page.evaluate(MOVED)
@@ -424,11 +423,11 @@ def test_a_lab_that_is_run_by_hand_comes_into_view(
 
 
 def test_a_verdict_and_a_quiz_are_seen_from_their_first_line(
-    page: Page, usual: Server, tmp_path: Path
+    page: Page, server: Server, tmp_path: Path
 ):
     """The report whole, the quiz, which is taller than the panel, from its top on."""
     cells = (ASK, LONG, CHECK, LONG, QUIZ, LONG, "The end.")
-    open_notebook(page, usual, notebook(tmp_path, "told", *cells))
+    open_notebook(page, server, notebook(tmp_path, "told", *cells))
     places = []
     for _ in range(5):
         at = shift_enter(page)
@@ -444,10 +443,10 @@ def test_a_verdict_and_a_quiz_are_seen_from_their_first_line(
 
 
 def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
-    page: Page, usual: Server, tmp_path: Path
+    page: Page, server: Server, tmp_path: Path
 ):
-    page.evaluate(END_KERNELS)
-    open_notebook(page, usual, notebook(tmp_path, "all", LONG, SET_UP, LAB, LONG))
+    page.evaluate(END_KERNEL)
+    open_notebook(page, server, notebook(tmp_path, "all", LONG, SET_UP, LAB, LONG))
     page.keyboard.press("ArrowDown")  # a page that is used
     page.evaluate(NOTE_MOVES)
     page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
@@ -458,7 +457,7 @@ def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     assert not page.evaluate(MOVED)
 
     page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
-    open_lab(page, usual)  # with the kernel that made it
+    open_lab(page, server)  # with the kernel that made it
     page.keyboard.press("Escape")
     page.evaluate(AS_IT_OPENS, NAME)
     lab.wait_for(state="attached")
@@ -486,10 +485,10 @@ def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     ("saved", "busy"), some((False, True), (False, False), (True, True), (True, False))
 )
 def test_a_page_loaded_again_has_its_labs(
-    page: Page, usual: Server, tmp_path: Path, saved: bool, busy: bool
+    page: Page, server: Server, tmp_path: Path, saved: bool, busy: bool
 ):
     """Whether its outputs were saved or not; while Python is busy, as soon as it is not."""
-    comes_back(page, usual, tmp_path, saved, busy)
+    comes_back(page, server, tmp_path, saved, busy)
 
 
 @pytest.mark.skipif(not EVERY, reason="fetches ipywidgets as Colab has them; in the weekly run")
@@ -532,7 +531,7 @@ def opened_old(
     spec.write_text(json.dumps(kernel))
     with pytest.MonkeyPatch.context() as change:
         change.setenv("JUPYTER_PREFER_ENV_PATH", "0")  # our kernel before the environment's
-        with jupyterlab(folder, [], settings={}) as running, loaded(browser, running) as page:
+        with jupyterlab(folder, []) as running, loaded(browser, running) as page:
             yield page, running
 
 
@@ -569,8 +568,8 @@ BUSY = """() => {
 }"""
 
 
-def test_the_wheel_goes_on_at_the_end_of_a_pane(page: Page, usual: Server, tmp_path: Path):
-    open_notebook(page, usual, notebook(tmp_path, "wheel", LONG, SET_UP, LAB, LONG))
+def test_the_wheel_goes_on_at_the_end_of_a_pane(page: Page, server: Server, tmp_path: Path):
+    open_notebook(page, server, notebook(tmp_path, "wheel", LONG, SET_UP, LAB, LONG))
     (lab,) = run_to_the_end(page)
     for part in (".wb-program .wb-body", ".wb-machine .wb-strips", ".wb-costs", ".wb-bar"):
         scroll_to(page, 0)
@@ -583,10 +582,10 @@ def test_the_wheel_goes_on_at_the_end_of_a_pane(page: Page, usual: Server, tmp_p
 
 @pytest.mark.parametrize("scheme", some("dark", "light"))
 def test_a_long_program_shows_its_first_change_and_leads_to_the_next(
-    page: Page, usual: Server, tmp_path: Path, scheme: str
+    page: Page, server: Server, tmp_path: Path, scheme: str
 ):
     dark(page, scheme == "dark")
-    open_notebook(page, usual, notebook(tmp_path, "long", SET_UP, COPIES))
+    open_notebook(page, server, notebook(tmp_path, "long", SET_UP, COPIES))
     (lab,) = run_to_the_end(page)
     body, more = lab.locator(".wb-program .wb-body"), lab.locator(".wb-next")
     expect(lab.locator(".wb-fold")).to_have_count(1)  # what did not change

@@ -16,7 +16,8 @@ from tests.widgets.programs import WINDOW, parse, window_steps
 from workbench.schedule import Schedule
 from workbench.widgets.page.view import MACHINE_PANES
 
-NO_PICTURE = ("conv_sectors", "conv_corner", "blur_whole")  # whose answers the verdict alone tells
+# whose answers the verdict alone tells
+NO_PICTURE = ("conv_sectors", "conv_corner", "blur_whole", "warp_calls")
 
 # All that is seen and heard but the question and what the learner made: the program, its steps.
 READ = """() => {

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import workbench as wb
 from benchmarks.convolutions import convolution, tutorial
 from tests.browser.axe import accessible
+from tests.browser.plain import Plain
 from tests.browser.test_lab import inside, shoot
 from tests.support.every import some
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of every step."""
+@pytest.fixture(params=some((1280, 720, False), (1400, 900, True)))
+def page(request: pytest.FixtureRequest, plain: Plain) -> Page:
+    """A lab at the end of that history, whose tree is open, at one of the sizes."""
+    width, height, dark = request.param
+    plain.page.set_viewport_size({"width": width, "height": height})
+    plain.dark(dark)
     sch = wb.Schedule(convolution(4, 16, 64, 64))
     tutorial(sch)
-    file = tmp_path_factory.mktemp("history") / "page.html"
-    wb.lab(sch, panes=["tiles", "CUDA"]).to_html(file)
-    return file
-
-
-@pytest.fixture(params=some((1280, 720, "light"), (1400, 900, "dark")))
-def page(request: pytest.FixtureRequest, browser: Browser, saved: Path) -> Iterator[Page]:
-    """The saved page at one of the sizes."""
-    width, height, scheme = request.param
-    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    opened.goto(saved.as_uri())
-    opened.locator(".wb-all").click()
-    yield opened
-    opened.close()
+    plain.open([wb.lab(sch, panes=["tiles", "CUDA"])]).locator(".wb-all").click()
+    return plain.page
 
 
 def test_runs_of_a_verb_are_folded_and_steps_are_found_by_their_words(page: Page):
@@ -50,7 +39,7 @@ def test_runs_of_a_verb_are_folded_and_steps_are_found_by_their_words(page: Page
     texts = steps.all_inner_texts()
     assert len(texts) == 3 and all("bind" in text and "threadIdx.x" in text for text in texts)
     expect(tree.get_by_role("status")).to_have_text(f"3 of {tree.locator('.wb-step').count()}")
-    accessible(page, "html")
+    accessible(page)
     shoot(page, f"history-{page.viewport_size['width']}")  # type: ignore[index]
     search.press("ArrowDown")
     expect(steps.first).to_be_focused()

@@ -15,6 +15,8 @@ from tests.browser.test_lab import shoot
 from tests.browser.test_pipelines import SIZES, SMALLEST
 from tests.browser.test_places import opened
 from tests.support.every import some
+from tests.widgets.page.test_page import STEPS
+from tests.widgets.programs import parse
 from workbench.widgets.page.view import COST_PANES
 
 
@@ -88,6 +90,22 @@ def test_an_access_and_a_turn_are_chosen(plain: Plain):
     expect(words).to_have_attribute("aria-label", re.compile(r"k_0 = 0 of 8"))
     turn_to(lab, "sectors")
     expect(access).to_have_value("write C")
+
+
+def test_a_saved_page_has_the_requests_that_take_most(browser: Browser, tmp_path: Path):
+    """Of a loop whose turns take 4, 8, 12 and 16 sectors, the three worst, told by how many."""
+    wb.lab(parse(STEPS), panes=["sectors"]).to_html(tmp_path / "lab.html")
+    page = opened(browser, tmp_path / "lab.html", 845, 700)
+    caption, costs = page.locator(".wb-caption").first, page.get_by_label("that take")
+    expect(costs.locator("option")).to_have_count(3)
+    expect(costs).to_have_value("16 sectors: 1 of 4")
+    expect(caption).to_have_text("The worst of 4 reads of A: 16 sectors, 4 would do.")
+    costs.select_option("8 sectors: 1 of 4")
+    expect(caption).to_have_text("This read of A: 8 sectors, 4 would do; the worst: 16.")
+    shoot(page, "costs-saved-requests")
+    page.get_by_label("requests of").select_option("write C")
+    expect(costs).to_have_count(0)
+    page.close()
 
 
 def test_a_picture_of_what_nobody_runs_leads_to_the_form_of_bind(plain: Plain):

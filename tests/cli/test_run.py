@@ -271,8 +271,19 @@ def test_as_root_debians_packages_are_installed(calls, as_root, monkeypatch):
     as_root(0)
     run.fetch()
     packages = [call[-2:] for call in calls if "install" in call and "apt-get" in call[0]]
-    assert ["--no-install-recommends", "g++"] in packages
-    assert ["chromium", "fonts-dejavu-core"] in packages
+    assert packages == [
+        ["--no-install-recommends", "g++"],
+        ["chromium-headless-shell", "fonts-dejavu-core"],
+    ]
+
+
+def test_without_a_browser_that_has_no_window_it_is_one_that_has(as_root, monkeypatch):
+    as_root(0)
+    asked = []
+    monkeypatch.setattr(run, "debian", lambda *packages: asked.append(packages) or len(asked) == 3)
+    run.fetch()
+    fonts = "fonts-dejavu-core"
+    assert asked == [("g++",), ("chromium-headless-shell", fonts), ("chromium", fonts)]
 
 
 def test_else_playwright_brings_a_browser(calls, as_root, monkeypatch, capsys):

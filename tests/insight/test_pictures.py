@@ -21,6 +21,7 @@ from tests.support.gpu_programs import (
 )
 from workbench import insight, lower, target
 from workbench.ir import Kernel, PrimFunc
+from workbench.lesson.half_products import half_product, half_tiles
 
 CUDA, H200 = target.get("cuda"), target.get("nvidia/h200")
 EIGHT = VECTOR_ADD.replace("1024", "8")
@@ -320,6 +321,16 @@ def test_roofline():
     assert found.bound == "memory" and found.roof == H200.bandwidth * found.intensity
     assert found.seconds == pytest.approx(moved / H200.bandwidth)
     assert insight.roofline(kernels(add_in_blocks()), CUDA) is None
+
+
+def test_the_roof_of_products_in_calls_of_a_warp_is_that_of_matrix_units():
+    func = half_tiles(half_product(16, 16, 64), "wmma", (16, 16), (1, 1), 32)
+    found = insight.roofline(kernels(func), H200)
+    assert found is not None and found.work == 2 * 16 * 16 * 64
+    assert found.peak == pytest.approx(663e12) and found.peak == pytest.approx(H200.tensor_flops)
+    assert (
+        insight.roofline(kernels(func), target.get("nvidia/tesla-t4")) is None
+    )  # nobody says how fast
 
 
 @pytest.fixture(scope="module")

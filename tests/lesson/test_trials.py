@@ -124,7 +124,7 @@ def test_the_curve_that_is_expected_is_kept_once(folder: Path):
 
 
 def test_which_decision_mattered_by_names_of_ones_own():
-    best = wb.tune(VECTOR, space=space, target="nvidia/h200", trials=4, progress=lambda done: None)
+    best = wb.tune(VECTOR, space=space, target="nvidia/h200", trials=12, progress=lambda done: None)
     slow = max(best.tried.lines.ended, key=lambda one: one.seconds)
     told = lesson.which_mattered(best, slow.trial.number, ["tile", "vector"])
     assert {row[0] for row in told.picture.table.rows} <= {"tile", "vector"}

@@ -9,14 +9,16 @@ def dealt(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
     """The tests in an order in which each of the processes begins with long ones.
 
     pytest-xdist hands each an equal part of the list, from its start on; who is through takes half
-    of what another has left, from its end. The first begins with the browser's, so that few start
-    one; the others share what else takes long, and files of it that make much for all their tests
-    are not torn apart. Short tests come last: they leave no process waiting for one at the end.
+    of what another has left, from its end. The first begins with JupyterLab's, then the rest of the
+    browser's, so that few start one; the others share what else takes long, and files of it that
+    make much for all their tests are not torn apart. Short tests come last: they leave no process
+    waiting for one at the end.
     """
     kinds: tuple[list[pytest.Item], ...] = ([], [], [])
     for item in items:
         kinds[rank(item)].append(item)
     browser, long, short = kinds
+    browser.sort(key=lambda item: "server" not in getattr(item, "fixturenames", ()))
     if processes == 1:
         return browser + long + short
     found = list[pytest.Item]()

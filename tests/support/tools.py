@@ -8,8 +8,10 @@ from typing import NoReturn
 
 import pytest
 
+from run import CHROMIUM
+
 NAMES = {
-    "chromium": ("chromium", "chromium-browser", "google-chrome", "chrome"),
+    "chromium": CHROMIUM,
     "g++": ("g++",),
     "nvcc": ("nvcc",),
 }

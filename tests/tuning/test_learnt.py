@@ -12,7 +12,7 @@ import workbench as wb
 from tests.tuning.programs import VECTOR, space
 from workbench import target, tuning
 from workbench.tuning.features import features
-from workbench.tuning.learnt import MODELLED, ranking
+from workbench.tuning.learnt import ranking
 from workbench.tuning.trial import Ended, Outcome, Trial
 
 H200 = target.get("nvidia/h200")
@@ -32,33 +32,20 @@ def trials(count: int) -> list[Ended]:
 
 def off(learnt: tuning.Learnt, asked: list[Ended]) -> float:
     """By how much the logarithm is wrong."""
-    told = learnt.factors([e.trial.features for e in asked])
-    return mean(
-        abs(log(factor * e.trial.modelled / e.seconds))
-        for factor, e in zip(told, asked, strict=True)
-    )
+    told = ((learnt.factor(e.trial.features), e) for e in asked)
+    return mean(abs(log(factor * e.trial.modelled / e.seconds)) for factor, e in told)
 
 
-def test_without_trees_the_middle_of_what_others_took_is_told(monkeypatch):
-    some = trials(60)
-    few = tuning.Learnt(some[:5])
-    assert few.why(some[0].trial.features) == {} and off(few, some) > 0.2
-    assert tuning.Learnt([]).factor(()) == 1.0
-    monkeypatch.setattr("workbench.tuning.learnt.find_spec", lambda name: None)
-    assert ranking() == MODELLED
-    assert off(tuning.Learnt(some), some) == pytest.approx(off(tuning.Learnt(some[:60]), some))
-    assert tuning.Learnt(some).why(some[0].trial.features) == {}
-
-
-def test_trees_learn_what_the_model_leaves_out_and_say_which_feature_tells_it():
-    pytest.importorskip("xgboost")
+@pytest.mark.parametrize("trees", [False, True])
+def test_what_the_model_leaves_out_is_learnt_and_told_by_its_feature(monkeypatch, trees: bool):
+    if trees:
+        pytest.importorskip("xgboost", reason="needs xgboost: pip install '.[learn]'")
+    else:
+        monkeypatch.setattr("workbench.tuning.learnt.find_spec", lambda name: None)
+    assert ("xgboost" in ranking()) is trees
     some = trials(80)
     learnt = tuning.Learnt(some[:50])
-    assert ranking().startswith("xgboost ")
-    assert off(learnt, some[50:]) < 0.05 < 0.3 < off(tuning.Learnt(some[:5]), some[50:])
-    assert tuning.Learnt(some[:50]).factors([e.trial.features for e in some]) == learnt.factors(
-        [e.trial.features for e in some]
-    )
+    assert off(learnt, some[50:]) < 0.05 and off(tuning.Learnt(some[:5]), some[50:]) > 0.3
     one = next(e for e in some[50:] if dict(e.trial.features)["registers of a thread"] == 255)
     why = learnt.why(one.trial.features)
     assert next(iter(why)) == "registers of a thread" and why["registers of a thread"] > 1.3
@@ -67,6 +54,14 @@ def test_trees_learn_what_the_model_leaves_out_and_say_which_feature_tells_it():
         for e in some[50:]
     ]
     assert common == pytest.approx([common[0]] * len(common), rel=1e-3)
+
+
+def test_where_too_little_was_measured_the_middle_of_what_others_took_is_told():
+    some = trials(5)
+    few = tuning.Learnt(some)
+    ratios = sorted(e.seconds / e.trial.modelled for e in some)
+    assert few.factor(some[0].trial.features) == pytest.approx(ratios[2])
+    assert few.why(some[0].trial.features) == {} and tuning.Learnt([]).factor(()) == 1.0
 
 
 def test_features_are_told_in_the_words_of_insight_and_kept_in_the_record(tmp_path):

@@ -41,6 +41,25 @@ def layer():
     return te.create_prim_func([data, kernel, bias, topi.nn.relu(conv + bias)])
 
 
+def rows():
+    """The sums of rows and what is made of them: no value is read twice."""
+    return script.parse("""
+@T.prim_func
+def main(A: T.Buffer((6, 75), "float32"), D: T.Buffer((6,), "float32")):
+    C = T.alloc_buffer((6,))
+    for i, k in T.grid(6, 75):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk] * T.float32(2)
+    for i in range(6):
+        with T.block("D"):
+            vi = T.axis.spatial(6, i)
+            D[vi] = C[vi] + T.float32(1)
+""")
+
+
 MADE = {
     "matmul": (matmul, ((2, 1, 4, 2, 2), (1, 2, 16, 1, 2), (1, 2, 4, 2), 2, 1, 1, 1, 2)),
     "matmul in parts": (matmul, ((2, 1, 4, 2, 2), (1, 2, 16, 1, 2), (4, 2, 2, 1), 2, 1, 1, 1, 2)),
@@ -58,6 +77,7 @@ MADE = {
         ),
     ),
     "elementwise": (lambda: VECTOR, (1,)),
+    "rows": (rows, (4, 1)),
 }
 
 

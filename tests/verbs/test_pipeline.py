@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -20,6 +21,7 @@ from workbench.access.pipelines import is_pipeline, with_statements
 from workbench.check.pipeline_of import pipeline_of
 from workbench.check.pipelines import innermost
 from workbench.ir import walk
+from workbench.lesson.half_products import half_product, half_tiles
 
 STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"
 
@@ -45,6 +47,22 @@ def test_plain_copies_are_offered_asynchronously_a_turn_ahead_or_two():
         taken = sch.fork()
         taken.pipeline("k_0", **way)
         wb.build(taken, target="nvidia/a100")
+
+
+def test_around_a_pipeline_its_first_turn_is_offered_ahead_of_the_last_one_before():
+    sch = wb.Schedule(half_tiles(half_product(16, 16, 128), "mma", (16, 16), (1, 1), 32))
+    sch.pipeline("k_1", stages=[0, 0, 1])
+    ways = [{"stages": [0, 0, n, n, n], "async_stages": [0]} for n in (1, 2)]
+    held = {"A_shared_warp": 1, "B_shared_warp": 1}
+    first = {"stages": [0, 0, 1, 2, 2], "order": [0, 1, 3, 2, 4], "copies": held}
+    found = offered(sch, "k_0")
+    assert found == [{"stages": [0, 0, 1, 1, 1]}, *ways, {**first, "async_stages": [0]}]
+    sch.pipeline("k_0", **found[-1])
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, (16, 128)).astype("float16") for _ in "ab")
+    c = np.full((16, 16), np.nan, "float32")
+    wb.build(sch, target="nvidia/a100").emulate(a, b, c)
+    assert np.array_equal(c, a.astype("float32") @ b.astype("float32").T)
 
 
 def test_the_notes_are_tvms_and_a_second_pipeline_takes_their_place():

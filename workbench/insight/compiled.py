@@ -69,7 +69,7 @@ class Compiled:
     those at numbers that loops count, which registers do not have, and those that are `spilled`
     where there are surely too few registers: of all, such a share of the cells. Each has with it
     the loops in which it is written: there no turn finds what the one before had. `registers` are
-    those of a thread, estimated.
+    those of a thread, estimated; `words` are what its own arrays take.
     """
 
     together: Mapping[Var, int]
@@ -79,6 +79,7 @@ class Compiled:
     spilled: Mapping[Buffer, frozenset[Var]]
     share: float
     registers: int
+    words: int
 
     def issued(self, access: Access) -> Access:
         """`access` in the turns in which it is made, and as wide."""
@@ -204,6 +205,7 @@ def compiled(kernel: Kernel) -> Compiled:
         spilled,
         min(1.0, (words + OTHERS - most) / words) if spilled else 0.0,
         min(words + OTHERS, most),
+        words,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses
-from workbench.insight.chain import chain
+from workbench.insight.chain import Wait, chain
 from workbench.insight.compiled import compiled
 from workbench.insight.demands import Demand, bytes_of, demands, statement_of
 from workbench.insight.from_l2 import from_l2
@@ -237,10 +237,10 @@ class Launch:
     def _latency(self) -> Term:
         """What a warp waits for by itself, as often as blocks come one after the other."""
         rates = self.rates
-        latencies = self._latencies()
-        told = (*latencies.values(), *self.shorter.items())
+        waits = self._waits()
+        told = (*waits.values(), *self.shorter.items())
         if told not in self._alone:  # as what is better differs, most often in something else
-            self._alone[told] = chain(self.kernel, latencies, self.shorter)
+            self._alone[told] = chain(self.kernel, waits, self.shorter)
         alone = self._alone[told]
         room = max(self.occupancy.room[1], 1)
         waves = max(1.0, -(-self.blocks // rates.sms) / room)  # a place that is free is taken anew
@@ -250,24 +250,38 @@ class Launch:
         words = f"a warp alone takes {us_text(us / waves)}{times}; there are {full}"
         return Term("latency", us, words)
 
-    def _latencies(self) -> dict[Node, float]:
-        """The clocks from each load of memory to its value, on average."""
-        rates, found = self.rates, dict[Node, float]()
-        far = rates.device_wait if self.bytes > rates.cache else rates.l2_wait
+    def _waits(self) -> dict[Node, Wait]:
+        """What a warp waits for each of its loads of memory."""
+        rates, found = self.rates, dict[Node, Wait]()
         amounts: dict[tuple[Access, str], float] = {}
         for demand in self.asked:
             key = demand.access, demand.resource
             amounts[key] = amounts.get(key, 0.0) + demand.amount
+        warps = self.blocks * -(-prod(self.kernel.block) // WARP)
         loads = (demand.access for demand in self.asked if not demand.access.writes)
         for load in dict.fromkeys(loads):
+            shared = load.buffer.scope == "shared"
             requests = max(amounts[load, "issue"], 1.0)
-            if load.buffer.scope == "shared":
-                turns, wait = amounts[load, "shared"], rates.shared_wait
-            else:
-                missed = min(1.0, amounts.get((load, "L2"), 0.0) / SECTOR / requests)
-                turns, wait = amounts[load, "L1"], rates.l1_wait + missed * (far - rates.l1_wait)
-            found[load.node] = wait + max(turns / requests - 1, 0.0)
+            queue = max(amounts[load, "shared" if shared else "L1"] / requests - 1, 0.0)
+            if shared:
+                found[load.node] = Wait(rates.shared_wait + queue)
+                continue
+            turns = prod(x.extent for x in load.loops if x.role not in ("block", "thread"))
+            missed = min(1.0, amounts.get((load, "L2"), 0.0) / SECTOR / (warps * turns))
+            more = (
+                (missed, rates.l2_wait - rates.l1_wait),
+                (missed * self._beyond(load.buffer), rates.device_wait - rates.l2_wait),
+            )
+            found[load.node] = Wait(rates.l1_wait + queue, more)
         return found
+
+    def _beyond(self, buffer: Buffer) -> float:
+        """The share of what is asked of L2 that it has not: each byte once, if all are too many."""
+        if self.bytes <= self.rates.cache:
+            return 0.0
+        loads = (d for d in self.asked if d.resource == "L2" and not d.access.writes)
+        asked = fsum(demand.amount for demand in loads if demand.access.buffer is buffer)
+        return min(1.0, bytes_of(buffer) / max(asked, 1.0))
 
 
 def _parts(shares: Iterable[tuple[Access, float]]) -> tuple[Part, ...]:

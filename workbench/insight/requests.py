@@ -43,25 +43,50 @@ class Lanes:
 
 
 @dataclass(frozen=True, slots=True)
+class Alike:
+    """The requests of an access that take as much: how many sectors or wavefronts, and how many.
+
+    `at` is where one of them is made, the one that takes most beyond need.
+    """
+
+    at: Mapping[str, int]
+    cost: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Requests:
     """All requests that an access of a kernel makes.
 
     `axes` says how many values each axis has that numbers them, in the order of time: blocks,
-    warps, turns of loops. `worst` is where a request takes most beyond need, `worst_cost` what it
-    takes; `alike` of all `count` take as much. `cost` and `least` are what all take, and would at
-    best, `wanted` the bytes that they ask for, each once a request.
+    warps, turns of loops. `costs` has those that take as much together, first those of which one
+    takes most beyond need. `cost` and `least` are what all `count` take, and would at best,
+    `wanted` the bytes that they ask for, each once a request.
     """
 
     kernel: Kernel
     access: Access
     axes: Mapping[str, int]
-    worst: Mapping[str, int]
-    worst_cost: int
-    alike: int
+    costs: tuple[Alike, ...]
     count: int
     cost: int
     least: int
     wanted: int
+
+    @property
+    def worst(self) -> Mapping[str, int]:
+        """Where a request takes most beyond need."""
+        return self.costs[0].at
+
+    @property
+    def worst_cost(self) -> int:
+        """What that takes."""
+        return self.costs[0].cost
+
+    @property
+    def alike(self) -> int:
+        """How many take as much."""
+        return self.costs[0].count
 
     @property
     def excess(self) -> int:
@@ -166,17 +191,25 @@ def _requests(kernel: Kernel, access: Access) -> Requests | str | None:
     if not len(every.table):
         return None
     cost, least = _costs(access, every.table)
-    worst = int(np.lexsort([-cost, least - cost])[0])
     turns = {x.name: every.turns[x.var] for x in access.loops if x.var in every.turns}
     turns |= {WARPS: every.warps, ELEMENT: every.elements}
     axes = _axes(kernel, access)
+    first: dict[int, int] = {}  # of each cost, the row that takes most beyond need
+    for row in np.lexsort([-cost, least - cost]).tolist():
+        first.setdefault(int(cost[row]), row)
+    costs = [
+        Alike(
+            {axis: int(turns[axis][row]) if axis in turns else 0 for axis in axes},
+            number,
+            int(every.times[cost == number].sum()),
+        )
+        for number, row in first.items()
+    ]
     return Requests(
         kernel,
         access,
         axes,
-        {axis: int(turns[axis][worst]) if axis in turns else 0 for axis in axes},
-        int(cost[worst]),
-        int(every.times[cost == cost[worst]].sum()),
+        tuple(costs),
         int(every.times.sum()),
         int((cost * every.times).sum()),
         int((least * every.times).sum()),

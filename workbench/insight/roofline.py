@@ -8,7 +8,9 @@ from math import prod
 
 from workbench.insight.accesses import accesses
 from workbench.insight.counts import counts
+from workbench.insight.fragments import calls_of_warps
 from workbench.insight.page import Kind, Table
+from workbench.insight.warp_requests import MULTIPLY_ADDS, PRODUCTS
 from workbench.ir import Kernel, dtypes
 from workbench.target import Target
 
@@ -48,19 +50,19 @@ class Roofline:
 def roofline(kernels: Sequence[Kernel], target: Target) -> Roofline | None:
     """Where `kernels` stand under the roofs of `target`; None where it has no data sheet.
 
-    Peak and bandwidth are the data sheet's; caches, which let real traffic be less than what is
-    asked for, are left out.
+    Peak and bandwidth are the data sheet's; what matrix units multiply has the peak that they have
+    by ``mma.sync``. Caches, which let real traffic be less than what is asked for, are left out.
     """
-    if target.peak_flops is None or target.bandwidth is None:
-        return None
     counted = counts(kernels)
+    peak, bandwidth = _peak(kernels, counted.work, target), target.bandwidth
+    if peak is None or bandwidth is None:
+        return None
     traffic = counted.traffic[0]
     moved = traffic.load_bytes + traffic.store_bytes
     touched = {a.buffer: None for k in kernels for a in accesses(k) if a.buffer.scope == "global"}
     least = sum(prod(b.shape) * dtypes.itemsize(b.type) for b in touched)
     intensity = counted.work / moved if moved else 0.0
     ideal = counted.work / least if least else 0.0
-    peak, bandwidth = target.peak_flops, target.bandwidth
     ridge = peak / bandwidth
     roof = min(peak, bandwidth * intensity)
     bound = "memory" if intensity < ridge else "compute"
@@ -94,3 +96,12 @@ def roofline(kernels: Sequence[Kernel], target: Target) -> Roofline | None:
         caption,
         Table(("what", "how much"), rows),
     )
+
+
+def _peak(kernels: Sequence[Kernel], work: int, target: Target) -> float | None:
+    """Operations a second, with as many on matrix units as `kernels` have; None if not known."""
+    calls = sum(calls_of_warps(kernels, name) for name in PRODUCTS)
+    if not calls or target.peak_flops is None or target.tensor_flops is None:
+        return None if calls else target.peak_flops
+    tensor = min(2 * MULTIPLY_ADDS * calls, work)
+    return work / (tensor / target.tensor_flops + (work - tensor) / target.peak_flops)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from workbench import script
-from workbench.ir import PrimFunc, once
+from workbench.ir import Block, PrimFunc, once
 from workbench.schedule import BlockHandle, LoopHandle, Schedule
 
 TILE, WARP, VECTOR = 16, 32, 8
@@ -62,26 +62,20 @@ def half_tiles(
     *,
     swizzle: bool = False,
     pad: int = 0,
-    by_rows: bool = False,
 ) -> PrimFunc:
     """The product with all of its tiles done by calls of a warp.
 
     A block of `warps` has the outputs of `block` and fetches `depth` terms at a time, in rows that
-    are `pad` halves longer than they need to be, or with columns that change places. What comes
-    out is stored where it lies, or `by_rows`.
+    are `pad` halves longer than they need to be, or with columns that change places.
     """
     sch = Schedule(func)
     in_tiles(sch, calls, block, warps, depth)
-    if by_rows:
-        store_by_rows(sch, block[0] // warps[0] // TILE)
-    by_calls(sch, calls, by_rows)
+    by_calls(sch, calls)
     for name in ("A_shared", "B_shared"):
         if swizzle:
             sch.annotate(name, "permuted_layout", 1)
         if pad:
             sch.storage_align(name, 0, axis=0, factor=depth, offset=pad)
-    if by_rows:
-        sch.storage_align("C_warp_o", 0, axis=2, factor=WARP, offset=VECTOR)
     return sch.func
 
 
@@ -145,29 +139,23 @@ def by_all(sch: Schedule, name: BlockHandle | str, warps: Pair) -> None:
     sch.vectorize(vector)
 
 
-def store_by_rows(sch: Schedule, tiles: int) -> None:
-    """Let sums go to C through shared memory, of each warp a row of tiles at a time.
+def by_calls(sch: Schedule, calls: Calls) -> None:
+    """Let `calls` of a warp do the tiles: two loads, the start, the products, the store.
 
-    A warp has `tiles` such rows. There a thread reads 16 bytes side by side.
+    >>> sch = wb.Schedule(lesson.exercise("copies_ahead").program)
+    >>> lesson.in_tiles(sch, "mma", (64, 64), (2, 2), 64)
+    >>> lesson.by_calls(sch, "mma")
+    >>> "ldmatrix_x4(" in wb.build(sch, target="nvidia/a100").source
+    True
     """
-    stored = sch.cache_write("C_warp", 0, "shared.dyn")
-    sch.reverse_compute_at(stored, sch.get_loops("C_warp")[4])
-    _, x, vector = sch.split(sch.fuse(*sch.get_loops(stored)[-2:]), [None, WARP, VECTOR // 2])
-    sch.bind(x, "threadIdx.x")
-    sch.vectorize(vector)
-    rows = f"i // {tiles * TILE}, i // {TILE} % {tiles}, i % {TILE}"
-    sch.transform_layout("C_warp", ("write", 0), f"lambda i, j: ({rows}, j)")
-
-
-def by_calls(sch: Schedule, calls: Calls, by_rows: bool = False) -> None:
-    """Let `calls` of a warp do the tiles: two loads, the start, the products, the store."""
     load_a, load_b, fill, product, store = NAMES[calls]
     a, b, sums = (scope.replace(".", "_") for scope in SCOPES[calls])
     sch.tensorize(sch.get_loops(f"A_shared_{a}")[-2], load_a)
     sch.tensorize(sch.get_loops(f"B_shared_{b}")[-2], load_b)
     sch.tensorize(sch.get_loops("C_init")[-2], fill)
     sch.tensorize(sch.get_loops("C_update")[-3], product)
-    if by_rows:
+    out = sch.get(sch.get_block(f"C_{sums}"))
+    if isinstance(out, Block) and out.writes[0].buffer.scope == "shared":
         store = store.replace("global", "shared_dyn")
     sch.tensorize(sch.get_loops(f"C_{sums}")[-2], store)
 

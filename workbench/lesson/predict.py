@@ -71,8 +71,8 @@ def nests(func: PrimFunc) -> dict[str, str]:
             )
             loops = (*loops, f"{node.loop_var.name} {extent}{bound}{noted}")
         elif isinstance(node, BlockRealize):
-            noted = (PERMUTED,) * (PERMUTED in attrs_dict(node.block.annotations))
-            found[node.block.name] = ", ".join((*loops, *noted))
+            moved = (PERMUTED,) * (PERMUTED in attrs_dict(node.block.annotations))
+            found[node.block.name] = ", ".join((*loops, *moved))
         for child in children(node):
             visit(child, loops)
 

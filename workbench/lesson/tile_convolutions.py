@@ -58,6 +58,11 @@ def tensor_cores(sch: Schedule, warps: Pair, tiles: Pair, chunk: int = 2, vector
     for name, tile, at_once in (("Apad_shared", 0, vector), ("W_shared", 3, 8)):
         fetch(sch, name, tile, warps, at_once)
     sch.decompose_reduction("Conv", "ic_0")
+    tensorize_tiles(sch)
+
+
+def tensorize_tiles(sch: Schedule) -> None:
+    """The last steps of `on_tensor_cores`: what is done to tiles becomes calls of a warp."""
     for block, intrinsic in (
         ("Apad_shared_wmma_matrix_a", "wmma_load_16x16x16_f16_a_shared"),
         ("W_shared_wmma_matrix_b", "wmma_load_16x16x16_f16_b_shared"),

@@ -7,6 +7,7 @@ from workbench.ir import Block
 from workbench.schedule import Schedule, ScheduleError
 from workbench.target import Target
 from workbench.tuning.cpu_tiling import cpu_tiling
+from workbench.tuning.cross_thread import cross_thread_reduction, reads_again
 from workbench.tuning.loops import tile_loops
 from workbench.tuning.multi_level_tiling import multi_level_tiling
 from workbench.tuning.space import Space
@@ -18,8 +19,9 @@ def ready(target: Target) -> Space:
     """A space for any program of sums and elementwise blocks on `target`, a GPU or a CPU.
 
     In order: each sum is tiled in all levels, "SSSRRSRS" on a GPU, where one of few cells may be
-    split into parts, and "SSRSRS" on a CPU; a block that can be is inlined into its readers, else
-    into what makes its input; and what has no threads on a GPU yet is bound to them.
+    split into parts, and "SSRSRS" on a CPU; on a GPU, threads share out one that reads each value
+    once; a block that can be is inlined into its readers, else into what makes its input; and what
+    has no threads on a GPU yet is bound to them.
 
     >>> sch = wb.Schedule(add, seed=0)
     >>> tuning.ready(wb.target.get("nvidia/h200"))(sch)
@@ -33,8 +35,10 @@ def ready(target: Target) -> Space:
         for block in sums:
             if target.is_cpu:
                 cpu_tiling(sch, block)
-            else:
+            elif reads_again(_node(sch, block)):
                 multi_level_tiling(sch, block, target)
+            else:
+                cross_thread_reduction(sch, block, target)
         for block in own:
             if block not in sums:
                 _inline(sch, block)

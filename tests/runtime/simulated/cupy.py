@@ -124,7 +124,10 @@ class RawModule:
         launch.num_regs = 16  # type: ignore[attr-defined]
         return launch
 
-    def run(self, a: Array, b: Array, c: Array) -> None:
+    def run(self, *arrays: Array) -> None:
+        if "yardstick" in self.code:
+            return
+        a, b, c = arrays
         if "while" in self.code:
             time.sleep(600)
         for words, error in FAULTS.items():

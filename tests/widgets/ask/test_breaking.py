@@ -243,7 +243,11 @@ def test_it_is_whole_again_after_the_next_step_elsewhere_and_when_it_is_mended(a
 @pytest.mark.parametrize(
     ("here", "none"),
     [
-        (lambda: lab("two kernels"), "Only a program of one kernel can be broken: this one has 2."),
+        (
+            lambda: lab("two kernels"),
+            "Only a program of one kernel can be broken: this one has 2, "
+            "main_kernel and main_kernel_1.",
+        ),
         (session, "Can't build this: no loop of `C` is bound"),
     ],
 )

@@ -164,6 +164,13 @@ def test_in_the_place_of_a_bar_stands_why_there_is_none():
     assert modelled(wb.lab(parse(ADD))) == NOTHING  # the strip of counts says it
 
 
+def test_the_first_program_that_has_a_kernel_has_a_bar_and_none_behind_it():
+    sch = Schedule(parse(ADD))
+    sch.bind("i", "blockIdx.x")
+    shown = modelled(wb.lab(sch))
+    assert shown["us"] and shown["before"] is None
+
+
 def test_a_lab_that_names_its_costs_shows_the_time_if_it_is_among_them():
     lab = wb.lab(window(), costs=["blocks"])
     assert modelled(lab) == NOTHING

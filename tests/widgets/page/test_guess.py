@@ -79,7 +79,7 @@ def test_the_time_is_nowhere_until_the_guess_is_made_and_then_beside_it(tmp_path
     lab = stepped(panes=["roofline", "memory"])
     truth = amount_text(modelled_of(lab.cursor.func, GPU).us or 0, MODEL)
     page = lab.session.page
-    assert page["guess"]["open"] and page["guess"]["was"] == "1.06 µs"
+    assert page["guess"]["open"] and page["guess"]["was"] == "1.28 µs"
     assert page["costs"]["rows"] or page["costs"]["waits"]  # who guesses may count
     for what in ("model", "why", "count", "look"):
         send(lab, do=what)
@@ -95,7 +95,7 @@ def test_the_time_is_nowhere_until_the_guess_is_made_and_then_beside_it(tmp_path
         "✓ Close: within a factor of 1.25.",
         f"You said 1 µs; the model says {truth}.",
     ]
-    assert page["guess"]["why"].startswith("`latency` changed most, from 0.466 µs to ")
+    assert page["guess"]["why"].startswith("`latency` changed most, from 0.682 µs to ")
     assert page["bar"]["us"] == truth and page["bar"]["marks"][0]["words"] == "your guess 1 µs"
     send(lab, do="guess", name=name, number="9")
     assert lab.status["kind"] == "refused" and lab.history.answers == {name: "1 µs"}

@@ -9,9 +9,12 @@ from pathlib import Path
 
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
+from workbench import lower
+from workbench.insight import requests_of
 from workbench.ir import Var
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
+from workbench.target import get
 from workbench.widgets import Verdict
 from workbench.widgets.page.compare import comparison, differences
 from workbench.widgets.page.costs import count
@@ -254,3 +257,49 @@ def test_a_request_is_shown_where_the_view_has_one_else_the_worst():
     )
     other = page(sch, View(machine="banks", access="read Z"), desk, made)
     assert other["shown"]["banks"] == first["picture"], "this program has no such access"
+
+
+STEPS = """
+@T.prim_func
+def main(A: T.Buffer((512,), "float32"), C: T.Buffer((128,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for k in range(4):
+            C[k * 32 + i] = A[i * (k + 1)]
+"""
+
+
+def test_requests_are_told_by_what_they_take_the_worst_first():
+    """32 numbers that lie 4, 8, 12 and 16 bytes apart: 4, 8, 12 and 16 sectors."""
+    load, store = page(Schedule(parse(STEPS)), View(machine="sectors"), Desk())["requests"][
+        "sectors"
+    ]
+    labels = [one["label"] for one in load["costs"]]
+    assert labels == ["16 sectors: 1 of 4", "12 sectors: 1 of 4", "8 sectors: 1 of 4"]
+    assert [one["select"] for one in load["costs"]] == [{"k": 3}, {"k": 2}, {"k": 1}]
+    assert [one["label"] for one in store["costs"]] == ["4 sectors: 4 of 4"]
+    small = lower.lower(parse(STEPS), get("cuda")).kernels
+    (read, _), _ = requests_of(small, "global")
+    assert [(one.cost, one.count) for one in read.costs] == [(16, 1), (12, 1), (8, 1), (4, 1)]
+    assert all(read.lanes(one.at).cost == one.cost for one in read.costs)
+
+
+LARGE_TILE = """
+@T.prim_func
+def main(A: T.Buffer((32768,), "float32"), C: T.Buffer((32768,), "float32")):
+    S = T.alloc_buffer((32768,), scope="shared")
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for k in range(1024):
+            S[k * 32 + i] = A[k * 32 + i]
+        for k in range(1024):
+            C[k * 32 + i] = S[k * 32 + i]
+"""
+
+
+def test_requests_are_of_the_kernel_for_the_gpu_of_the_lab():
+    """128 KiB of shared memory: an H200 has room for them, an L4 has not."""
+    sch, view = Schedule(parse(LARGE_TILE)), View(machine="banks")
+    h200 = page(sch, view, Desk())
+    assert h200["requests"]["banks"] and "refusal" not in h200["pictures"][h200["shown"]["banks"]]
+    l4 = page(sch, view, Desk(gpu="nvidia/l4"))
+    refused = l4["pictures"][l4["shown"]["banks"]]["refusal"]
+    assert l4["requests"]["banks"] == [] and "shared" in json.dumps(refused)

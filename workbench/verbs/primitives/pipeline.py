@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.access.pipelines import NOTES, statements, uses
+from workbench.access.pipelines import NOTES, is_pipeline, statements, uses
 from workbench.access.units import buffers_read, buffers_written
 from workbench.check.pipeline_of import may_be_async
 from workbench.check.pipelines import written_out
-from workbench.ir import Block, For, PrimFunc, walk_statements
+from workbench.ir import Block, For, PrimFunc, Stmt, walk_statements
 from workbench.verbs.nest import annotated
 from workbench.verbs.pipeline_notes import notes
 from workbench.verbs.primitive import Edit, primitive
@@ -18,9 +18,14 @@ from workbench.verbs.primitive import Edit, primitive
 def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
     """Fetch ahead of the work; through registers, stored behind it, in one copy or in two.
 
-    And asynchronously, a turn ahead or two, where all that is fetched is copied as it is.
+    And asynchronously, a turn ahead or two, where all that is fetched is copied as it is. Around a
+    pipeline as `_around` says.
     """
     stmts = statements(loop)
+    *fetching, last = stmts
+    if fetching and isinstance(last, For) and is_pipeline(last):
+        yield from _around(last, fetching)
+        return
     own = {
         b
         for node in walk_statements(func.body)
@@ -42,6 +47,28 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
     elif fetches and all(may_be_async(stmts[k]) for k in fetches):
         for depth in (1, 2):
             yield {"stages": [depth * stage for stage in stages], "async_stages": [0]}
+
+
+def _around(inner: For, fetching: Sequence[Stmt]) -> Iterator[Mapping[str, Any]]:
+    """A pipeline in it is three statements: its first turn, those with all of it, and its last.
+
+    So what is fetched may be ahead of all three; and what the first one holds, of the last one of
+    the turn before.
+    """
+    first = [0] * len(fetching)
+    yield {"stages": [*first, 1, 1, 1]}
+    if not all(map(may_be_async, fetching)):
+        return
+    for depth in (1, 2):
+        yield {"stages": [*first, depth, depth, depth], "async_stages": [0]}
+    held = {b.name for stmt in statements(inner)[:-1] for b in buffers_written(stmt)}
+    start = len(first)
+    yield {
+        "stages": [*first, 1, 2, 2],
+        "order": [*range(start), start + 1, start, start + 2],
+        "copies": dict.fromkeys(sorted(held), 1),
+        "async_stages": [0],
+    }
 
 
 @primitive(group="loops", sizes=True, choices=_choices, whole=True)

@@ -34,7 +34,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, memo
 
 PANE = "cuda"  # the text in which one breaks and mends
-SEVERAL = "Only a program of one kernel can be broken: this one has {count}."
+SEVERAL = "Only a program of one kernel can be broken: this one has {count}, {names}."
 NOTHING = "Nothing can be broken here: the kernel has no barrier, condition, loop or stride."
 GPU = "It stays here: no GPU runs it, where it may hang or give any numbers."
 HARMLESS = "Here nothing comes of it: what else stands around it holds it back."
@@ -76,7 +76,8 @@ def _offers(func: PrimFunc) -> dict[str, Any]:
     except Fail as fail:
         return {"offers": [], "none": fail.headline}
     if len(built.kernels) != 1:
-        return {"offers": [], "none": SEVERAL.format(count=len(built.kernels))}
+        names = " and ".join(kernel.name for kernel in built.kernels)
+        return {"offers": [], "none": SEVERAL.format(count=len(built.kernels), names=names)}
     kernel, where = stand(built.lowered)
     begins, text = Begins(kernel, built.target), built.source.splitlines()
     found = list[dict[str, Any]]()

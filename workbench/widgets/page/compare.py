@@ -36,7 +36,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
             "picture": shown_picture(picture, desk, func, None, before, steps_to(node, picture)),
         }
         for node, func, before in ((a, one, None), (b, other, one))
-        if (picture := picture_name(func, view))
+        if (picture := picture_name(func, view, desk.gpu))
     ]
     return {
         "names": names,

@@ -66,7 +66,8 @@ def shown_bar(
     if now.us is None:
         return {"waits": "", "text": now.caption}
     was = None if before is None else _known(before, desk.gpu)
-    told = [registers_of(one, desk.gpu) for one in funcs]
+    built = [after] if before is None or was is None else [before, after]
+    told = [registers_of(one, desk.gpu) for one in built]
     key = ("bar", desk.owner, before, measured, guessed, *told)
     return memo(after, key, lambda: _bar(desk, after, now, was, measured, guessed))
 

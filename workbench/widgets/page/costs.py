@@ -148,7 +148,7 @@ def strip(
     counted = [_known(func, names) for func in funcs]
     last = counted[-1]
     if isinstance(last, Fail):
-        return _strip([], f"No costs yet: {last.headline.removeprefix(REFUSED)}")
+        return _strip([], f"No costs yet: {_told(last, after)}")
     old = counted[0] if before is not None and not isinstance(counted[0], Fail) else {}
     chosen = _chosen([old, last]) if names is None else names
     missing = "none" if before is not None else ""
@@ -158,6 +158,12 @@ def strip(
     if TURNS in chosen or "shared" in scopes:
         return _strip(rows, MODELLED + told, kind="modelled")
     return _strip(rows, EXACT + told, kind="counted")
+
+
+def _told(fail: Fail, func: PrimFunc) -> str:
+    """Why there are no costs, and of a program for any size how to give it one."""
+    found = fail.headline.removeprefix(REFUSED)
+    return f"{found} {fail.hint[:1].upper()}{fail.hint[1:]}." if func.sizes else found
 
 
 def hidden_strip(names: Sequence[str] | None) -> dict[str, Any]:

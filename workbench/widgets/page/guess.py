@@ -16,12 +16,17 @@ from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
 from workbench.insight.launched import us_text
 from workbench.ir import PrimFunc
-from workbench.widgets.page.costs import MODEL, TOTALS, is_counted, totals_of
+from workbench.widgets.page.costs import MODEL, TOTALS, count, is_counted, totals_of
 from workbench.widgets.page.modelled_time import is_modelled, modelled_of
 from workbench.widgets.page.question import NOT_SURE, Question, Topic, Verdict, along_paths
 
 CLOSE = 1.25  # the factor by which a guess of a time may be off
-UNITS = {MODEL: "µs", "global sectors": "sectors", "turns of shared memory": "turns"}
+UNITS = {
+    MODEL: "µs",
+    "global sectors": "sectors",
+    "turns of shared memory": "turns",
+    "barriers a block": "barriers",
+}
 """What can be guessed, and in what it is told."""
 MOST = 1e15
 NONE = "none"  # the true answer where there is no number
@@ -32,7 +37,7 @@ Decides = Callable[[PrimFunc], PrimFunc | None]
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much of a cost a program takes, and how much of that its parts."""
+    """How much of a cost a program takes, and how much of that its parts, if it has any."""
 
     number: float
     parts: Mapping[str, float]
@@ -45,6 +50,9 @@ def amount(func: PrimFunc, cost: str, gpu: str) -> Amount | None:
         if found.us is None:
             return None
         return Amount(found.us, {term.resource: term.us for term in found.terms})
+    if cost not in TOTALS:
+        number = count(func)[cost].number
+        return None if number is None else Amount(number, {})
     totals, scope = totals_of(func), TOTALS[cost]
     parts = {way: totals.written(scope, way) for way in ("read", "write")}
     return Amount(totals.written(scope), {f"{scope} {way}s": n for way, n in parts.items()})
@@ -203,7 +211,7 @@ def changed_most(before: PrimFunc | None, after: Amount | None, cost: str, gpu: 
     """Which part of it changed most, in a sentence; "" where there is nothing to compare."""
     known = before is not None and is_weighed(before, cost, gpu)
     was = weighed(before, cost, gpu) if before is not None and known else None
-    if was is None or after is None:
+    if was is None or after is None or not after.parts:
         return ""
     part = max(after.parts, key=lambda name: abs(after.parts[name] - was.parts.get(name, 0.0)))
     old, new = was.parts.get(part, 0.0), after.parts[part]

@@ -68,9 +68,9 @@ def page(
         made["levels"] = [] if hidden else levels_of(node.func)
     if view.machine in NUMBERED:
         hidden = desk.hides(topic_of(view.machine), node.func, node.before)
-        found = [] if hidden else requests_of(node.func, view.machine)
+        found = [] if hidden else requests_of(node.func, view.machine, desk.gpu)
         made["requests"] = {**made["requests"], view.machine: found}
-    picture = picture_name(node.func, view)
+    picture = picture_name(node.func, view, desk.gpu)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and (picture not in made["pictures"] or picture == "memory"):  # times come later
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}

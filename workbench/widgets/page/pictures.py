@@ -8,18 +8,19 @@ from typing import Any
 
 from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
-from workbench.diag import Fail
+from workbench.diag import Fail, count_text
 from workbench.draw import SCOPES, Steps, Times
 from workbench.insight import LaneCall, Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
 from workbench.insight.accesses import accesses
+from workbench.insight.made import UNITS
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.question import PICTURE
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View
 
+SAVED_COSTS = 3  # requests of an access that a saved page has pictures of: so many costs
 NUMBERED = (*SCOPES, "fragments")  # show one of several: a request, a call
-TARGETED = ("occupancy", "roofline")  # are of the GPU that a lab is of
 SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
 ROLES = {
     "block": "block",
@@ -154,8 +155,10 @@ def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
     ]
 
 
-def picture_name(func: PrimFunc, view: View) -> str:
+def picture_name(func: PrimFunc, view: View, gpu: str) -> str:
     """Which picture `view` shows of `func`: "who:C", "tiles:k_0=3", else its kind; "" for none.
+
+    Requests are those of kernels for the target `gpu`.
 
     What the view chose of another program and this one has not (a buffer, an axis) is left out.
     """
@@ -166,24 +169,25 @@ def picture_name(func: PrimFunc, view: View) -> str:
     if view.machine == "tiles":
         return tiles_name(axes_of(func), view.select)
     if view.machine in NUMBERED:
-        return numbered_name(func, view)
+        return numbered_name(func, view, gpu)
     return view.machine
 
 
-def requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
+def requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
     """The accesses whose requests the picture of a pane shows, the one to begin with marked.
 
     `axes` are what its slider selects, each beginning where the worst request is; `picture` shows
-    that. Of fragments they are calls of a warp, and the slider selects a lane. There are none
-    where there is no kernel; the picture itself tells why.
+    that. A saved page has, in place of all of them, some that take `costs` of their own, the worst
+    first. Of fragments they are calls of a warp, and the slider selects a lane. There are none
+    where there is no kernel for `gpu`; the picture itself tells why.
     """
     make = _calls_of if pane == "fragments" else _requests_of
-    return memo(func, f"accesses {pane}", lambda: make(func, pane))
+    return memo(func, f"accesses {pane} on {gpu}", lambda: make(func, pane, gpu))
 
 
-def _calls_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
+def _calls_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
     try:
-        calls = _KEPT.lane_calls(func)
+        calls = _Kept(gpu).lane_calls(func)
     except Fail:
         return []
     lane = {"key": draw.LANE, "extent": insight.WARP, "label": "lane", "start": -1, "main": True}
@@ -193,15 +197,16 @@ def _calls_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
             "name": call.title,
             "first": k == first,
             "picture": f"{pane}:{draw.CALL}={k}",
+            "costs": [],
             "axes": [lane],
         }
         for k, call in enumerate(calls)
     ]
 
 
-def _requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
+def _requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
     try:
-        found, _ = _KEPT.requests(func, SCOPES[pane])
+        found, _ = _Kept(gpu).requests(func, SCOPES[pane])
     except Fail:
         return []
     names = [draw.access_name(one) for one in found]
@@ -210,6 +215,7 @@ def _requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
             "name": names[k] + f" {names[: k + 1].count(names[k])}" * (names.count(names[k]) > 1),
             "first": k == insight.worst_of(found),
             "picture": f"{pane}:access={k}",
+            "costs": _costs_of(one, f"{pane}:access={k}"),
             "axes": [
                 {
                     "key": axis,
@@ -226,12 +232,30 @@ def _requests_of(func: PrimFunc, pane: str) -> list[dict[str, Any]]:
     ]
 
 
-def numbered_name(func: PrimFunc, view: View) -> str:
+def _costs_of(one: Requests, picture: str) -> list[dict[str, Any]]:
+    """The first `SAVED_COSTS` of what requests take: "16 sectors: 4 of 64", and a picture of one.
+
+    One that is chosen is told by where it is, as with the slider.
+    """
+    unit = UNITS[one.access.buffer.scope].removesuffix("s")
+    return [
+        {
+            "label": f"{count_text(alike.cost, unit)}: {alike.count:,} of {one.count:,}",
+            "select": dict(alike.at),
+            "picture": f"{picture},{','.join(f'{axis}={n}' for axis, n in alike.at.items())}"
+            if k
+            else picture,
+        }
+        for k, alike in enumerate(one.costs[:SAVED_COSTS])
+    ]
+
+
+def numbered_name(func: PrimFunc, view: View, gpu: str) -> str:
     """The picture of a request: "banks:access=2,k_0=3"; what stands where the worst is unsaid.
 
     Of a call of a warp: "fragments:call=1,threadIdx.x=5".
     """
-    accesses = requests_of(func, view.machine)
+    accesses = requests_of(func, view.machine, gpu)
     if not accesses:
         return view.machine
     number = next(
@@ -240,7 +264,7 @@ def numbered_name(func: PrimFunc, view: View) -> str:
     )
     extents: Mapping[str, int] = {draw.LANE: insight.WARP}
     if view.machine in SCOPES:
-        extents = _KEPT.requests(func, SCOPES[view.machine])[0][number].extents
+        extents = _Kept(gpu).requests(func, SCOPES[view.machine])[0][number].extents
     there = {axis: extent for axis, extent in extents.items() if axis in view.select}
     at = {axis: min(view.select[axis], extent - 1) for axis, extent in there.items()}
     chosen = [f",{axis}={value}" for axis, value in at.items() if value >= 0]
@@ -310,7 +334,7 @@ def picture_pane(
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
     requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
-    for bands of memory, and `gpu` for what is `TARGETED`.
+    for bands of memory, and `gpu` for what is of its kernels.
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
@@ -326,7 +350,7 @@ def picture_pane(
                 asked=cell,
                 steps=steps,
                 times=times,
-                source=_Kept(gpu) if kind in TARGETED else _KEPT,
+                source=_Kept(gpu),
             )
         )
     except Fail as fail:
@@ -334,7 +358,7 @@ def picture_pane(
     if select is None:
         return made
     if kind in SCOPES:
-        return {**made, "at": _request_at(func, kind, select)}
+        return {**made, "at": _request_at(func, kind, select, gpu)}
     if kind == "fragments":
         return {**made, "at": {draw.LANE: select.get(draw.LANE, -1)}} if select else made
     if made["slides"]:
@@ -364,9 +388,9 @@ def _at(func: PrimFunc, select: Mapping[str, int]) -> dict[str, int]:
     return {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}
 
 
-def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int]) -> dict[str, int]:
+def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int], gpu: str) -> dict[str, int]:
     """Where each slider stands that leads to a request."""
-    found, _ = _KEPT.requests(func, SCOPES[pane])
+    found, _ = _Kept(gpu).requests(func, SCOPES[pane])
     if not found:
         return {}
     at, _ = found[select["access"]].chosen({k: n for k, n in select.items() if k != "access"})

@@ -16,6 +16,7 @@ from workbench.emulate.arrays import as_values
 from workbench.emulate.memory import SMALL, free_memory
 from workbench.ir import Buffer, IRModule, PrimFunc, stores
 from workbench.ir.dtypes import is_float
+from workbench.script.memory import shape_text
 
 Array = np.ndarray[Any, Any]
 
@@ -111,6 +112,12 @@ def input_array(param: Buffer, value: Any) -> Array:
         raise _unfit(param, f"its type is {given.dtype}")
     if given.dtype == np.uint16 or given.dtype.name == "bfloat16":
         given = as_values(given, param.dtype)  # bit patterns, as a kernel takes them
+    if not all(isinstance(size, int) for size in param.shape):
+        raise _unfit(
+            param,
+            f"the lab's program is for any size {shape_text(param.shape)}, which no lab runs",
+            "open one with numbers for its sizes: func.specialize({…})",
+        )
     if given.shape != param.shape:
         raise _unfit(param, f"its shape is {given.shape}, not {param.shape}")
     with np.errstate(all="ignore"):

@@ -57,15 +57,21 @@ function fit(axis) {
     box.left >= left &&
     box.right <= right &&
     taken.every((one) => box.left >= one.right + GAP || one.left >= box.right + GAP);
-  for (const tick of axis.querySelectorAll(".wb-tick")) {
+  const ticks = [...axis.querySelectorAll(".wb-tick")];
+  const ends = [...axis.querySelectorAll(".wb-span")].map((el) => el.getBoundingClientRect().right);
+  const lines = [...ticks.map((tick) => tick.getBoundingClientRect().left), ...ends];
+  for (const tick of ticks) {
     const words = tick.firstChild;
     words.hidden = false;
     const inside = tick.dataset.role === "longest"; // on what is shaded up to its line
-    const side = [inside, !inside].find((leftward) => {
+    const boxOf = (leftward) => {
       tick.classList.toggle("wb-tick-left", leftward);
-      return free(words.getBoundingClientRect());
-    });
+      return words.getBoundingClientRect();
+    };
+    const sides = [inside, !inside].filter((leftward) => free(boxOf(leftward)));
+    const crossed = (box) => lines.filter((x) => x > box.left && x < box.right).length;
+    const side = sides.sort((a, b) => crossed(boxOf(a)) - crossed(boxOf(b)))[0];
     words.hidden = side === undefined; // the line stays, and its row tells it
-    if (!words.hidden) taken.push(words.getBoundingClientRect());
+    if (!words.hidden) taken.push(boxOf(side));
   }
 }

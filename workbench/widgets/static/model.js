@@ -87,7 +87,16 @@ export class Lab {
       who: () => buffers.find(({ name }) => name === buffer)?.picture,
       tiles: () => this.savedTiles(select),
     }[pane]?.();
-    return found ?? this.request(pane)?.picture ?? shown[pane];
+    return found ?? this.savedRequest(pane)?.picture ?? shown[pane];
+  }
+
+  /** Which of the requests of an access a saved page shows: what is chosen, else the worst. */
+  savedRequest(pane) {
+    const request = this.request(pane);
+    const costs = request?.costs ?? [];
+    const { select: chosen = {} } = this.view;
+    const is = ({ select }) => Object.entries(select).every(([axis, n]) => chosen[axis] === n);
+    return costs.find(is) ?? costs[0] ?? request;
   }
 
   /** The access whose requests a pane shows: the one that is chosen, else that with the worst. */

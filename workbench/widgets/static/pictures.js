@@ -73,9 +73,20 @@ export function machinePane(lab, menu) {
     const names = requests[pane].map(({ name }) => [name, name]);
     const axes = lab.setup.offline ? [] : request.axes;
     return [
-      choice(pane === "fragments" ? "call" : "requests of", names, request.name, (access) => lab.show({ access })),
+      choice(pane === "fragments" ? "call" : "requests of", names, request.name, (access) =>
+        lab.show({ access }),
+      ),
+      ...(lab.setup.offline && request.costs.length > 1 ? [costChoice(request.costs, pane)] : []),
       ...stage.controls({ axes, pictures }, shown),
     ];
+  }
+
+  /** Without Python: one request of each cost, the worst first. */
+  function costChoice(costs, pane) {
+    const labels = costs.map(({ label }) => [label, label]);
+    return choice("that take", labels, lab.savedRequest(pane).label, (label) =>
+      lab.show({ select: costs.find((one) => one.label === label).select }),
+    );
   }
 
   return {

@@ -20,7 +20,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.history import said
 from workbench.widgets.page.lines import Token
 from workbench.widgets.page.page import page_trait
-from workbench.widgets.page.pictures import picture_name, who_of, written
+from workbench.widgets.page.pictures import who_of, written
 from workbench.widgets.page.view import View
 
 
@@ -51,7 +51,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], todo: str) ->
         *(_program(step, step is node) for step in node.path()),
         *_text(view.program, page, state["lines"]),
         *(f"<p><b>Note:</b> {prose(note)}</p>" for note in page["notes"]),
-        *_picture(page["pictures"].get(picture_name(node.func, view))),
+        *_picture(page["pictures"].get(page["shown"].get(view.machine, ""))),
         *_costs(page["costs"]),
         *_bar(page["bar"]),
         *_guess(page["guess"]),

@@ -75,7 +75,8 @@ def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str,
     stops = [stop for axis in made["axes"] for stop in axis["stops"]]
     levels = [level for level in made["levels"] if level["picture"]]
     accesses = [one for found in made["requests"].values() for one in found]
-    for choice in (*made["buffers"], *stops, *levels, *accesses):
+    costs = [cost for one in accesses for cost in one["costs"] or [one]]
+    for choice in (*made["buffers"], *stops, *levels, *costs):
         name = choice["picture"]
         if name in pictures:
             continue
