@@ -76,6 +76,7 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(plain: Plain):
     assert clear_of(menu, line, plain.page)
     form_of(lab, "split")
     lab.get_by_label("factors", exact=True).fill("[2, 4]")
+    line = lab.locator(".wb-line", has_text="for i_0, i_1 in")  # what it would be
     assert clear_of(menu, line, plain.page)
     assert layout(lab) == before, "nothing is pushed"
     shoot(plain.page, "menu-light")

@@ -35,7 +35,8 @@ def tried_page(node: HistoryNode, at: HistoryNode, view: View, desk: Desk) -> di
     made = picture and shown_picture(picture, desk, node.func, asked, at.func, steps)
     return {
         "names": names.about,
-        "text": {"label": "the program that it would be", **pane},
+        # without what would be gone: lines stay where they are while a number is dragged
+        "text": {"label": "the program that it would be", "now": True, **pane},
         "lines": lines.all,
         "picture": made or None,
     }

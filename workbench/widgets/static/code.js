@@ -78,8 +78,11 @@ function gutter(sign, number) {
   ];
 }
 
-/** The rows of a diff: what went is struck through, what came or changed carries its sign. */
-export function diffRows(rows, lines, names) {
+/**
+ * The rows of a diff: what came or changed carries its sign, and unless only what is there `now` is
+ * shown, what went is struck through.
+ */
+export function diffRows(rows, lines, names, now = false) {
   return rows.flatMap(([sign, leftNo, rightNo, left, right, leftWords, rightWords]) => {
     const row = (mark, kind, number, line, words) =>
       h(
@@ -88,7 +91,8 @@ export function diffRows(rows, lines, names) {
         gutter(mark, number),
         codeLine(lines[line], names, words),
       );
-    if (sign === "-") return [row("-", "gone", null, left, leftWords)];
+    if (sign === "-") return now ? [] : [row("-", "gone", null, left, leftWords)];
+    if (sign === "~" && now) return [row("~", "edit", rightNo, right, rightWords)];
     if (sign === "~") {
       const was = row("-", "was", null, left, leftWords);
       for (const mark of was.querySelectorAll(".wb-mark")) unmark(mark);
@@ -143,7 +147,7 @@ export function codeView(pane, page, lines, room = ROOM) {
   if (!pane) return [h("p.wb-hint", {}, "This text was not made before the page was saved.")];
   if (pane.refusal) return [refusalView(pane.refusal)];
   const rows = pane.diff
-    ? foldUnchanged(diffRows(pane.diff, lines, names), room)
+    ? foldUnchanged(diffRows(pane.diff, lines, names, pane.now), room)
     : plainRows(pane.lines, lines, names);
   const body = h("div.wb-listing", { role: "group", "aria-label": pane.label }, rows);
   return [pane.note ? h("p.wb-hint", {}, prose(pane.note)) : null, body].filter(Boolean);
