@@ -33,7 +33,7 @@ test --budget    every test, and what its call takes of the processor; one witho
 test ARGUMENTS   just pytest, with these
 """
 KINDS = ("--quick", "--budget")  # of runs of the tests
-# Without a window first: a test takes half as much of the processor in it.
+# Without a window first: tests take two fifths less of the processor in it.
 SHELL = "chromium-headless-shell"
 CHROMIUM = (SHELL, "chromium", "chromium-browser", "google-chrome", "chrome")
 FONTS = "fonts-dejavu-core"

@@ -211,3 +211,19 @@ def test_what_is_the_same_for_all_is_written_by_all(axis: str):
     a, out = np.random.default_rng(0).random((5, 6), "float32"), np.zeros(6, "float32")
     wb.build(sch).emulate(a, out)
     np.testing.assert_array_equal(out, a[0])
+
+
+def test_a_block_without_iterators_that_names_the_loop_differs_too():
+    """Thread 31 decides what is left, or chance does."""
+    func = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), O: T.Buffer((1,), "float32")):
+    L = T.alloc_buffer((1,), scope="local")
+    for t in range(32):
+        with T.block("L"):
+            L[0] = A[t]
+        with T.block("O"):
+            O[0] = L[0]
+""")
+    with pytest.raises(wb.ScheduleError, match=r"threads t=0 and t=1 would both write O\[0\]"):
+        wb.Schedule(func).bind("t", "threadIdx.x")

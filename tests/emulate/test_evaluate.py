@@ -233,3 +233,22 @@ def test_a_refusal_in_a_large_program_is_told_in_its_own_words(monkeypatch: pyte
     with pytest.raises(emulate.EmulationError, match=r"Can't read A\[16\]"):
         emulate.evaluate(func, [a, c])
     np.testing.assert_array_equal(c, [9, 10, 11, 12, 13, 14, 15, 16] + [1] * 8)
+
+
+def test_notes_of_blocks_do_not_keep_a_large_program_from_launches():
+    """Two copies of S are asked for, which is shared memory in a kernel, a label in a program."""
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((2097152,), "int8"), B: T.Buffer((2097152,), "int8")):
+    S = T.alloc_buffer((2097152,), "int8", scope="shared")
+    for i, j in T.grid(2048, 1024):
+        with T.block("S"):
+            v = T.axis.spatial(2097152, i * 1024 + j)
+            T.block_attr({"double_buffer_scope": 0})
+            S[v] = A[v]
+        with T.block("B"):
+            v = T.axis.spatial(2097152, i * 1024 + j)
+            B[v] = S[v] + T.int8(1)
+""")
+    large = sys.modules["workbench.emulate.programs.large"]
+    assert large.as_launches(func) is not None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 import workbench as wb
 from workbench import ParseError, script
 from workbench.intrin import tensor_intrin
-from workbench.ir import PrimFunc
+from workbench.ir import PrimFunc, structural_equal
 
 NUMBER = "{0}.elem_offset // 256 + T.floordiv(T.floormod({0}.elem_offset, 256), 16)"
 
@@ -191,3 +194,77 @@ def test_other_functions_of_a_library_are_not_read(old: str):
     with pytest.raises(ParseError) as refused:
         script.parse(DP4A.replace(old, old.replace("4", "8")))
     assert refused.value.headline.startswith("Can't ")
+
+
+def test_a_dot_product_of_what_is_no_byte_is_not_read():
+    with pytest.raises(ParseError) as refused:
+        script.parse(DP4A.replace('A: T.Buffer((4,), "int8")', 'A: T.Buffer((4,), "int16")'))
+    assert refused.value.headline == "Can't read this `__dp4a`."
+    assert refused.value.hint == "it takes A[T.Ramp(0, 1, 4)], of bytes, twice"
+
+
+# As TVM prints what dlight has tensorized, "A = S" for a view of all of S; numbers are not read.
+PROGRAM = """@T.prim_func
+def main(
+    X: T.Buffer((16, 16), "float16"), Y: T.Buffer((16, 16), "float16"),
+    O: T.Buffer((16, 16), "float16")
+):
+    S = T.sblock_alloc_buffer((16, 16), "float16", scope="shared.dyn")
+    R = T.sblock_alloc_buffer((16, 16), "float16", scope="shared.dyn")
+    U = T.sblock_alloc_buffer((16, 16), "float16", scope="wmma.matrix_a")
+    V = T.sblock_alloc_buffer((16, 16), "float16", scope="wmma.matrix_b")
+    W = T.sblock_alloc_buffer((16, 16), "float16", scope="wmma.accumulator")
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for i in range(8):
+            for x in T.thread_binding(32, thread="threadIdx.x"):
+                with T.sblock("copy"):
+                    v, w = T.axis.remap("SS", [i, x])
+                    S[v * 2 + w // 16, w % 16] = X[v * 2 + w // 16, w % 16]
+                    R[v * 2 + w // 16, w % 16] = Y[v * 2 + w // 16, w % 16]
+        with T.sblock("fill"):
+            C = W
+            T.tvm_fill_fragment(C.data, 16, 16, 16, 0, T.float32(0.0))
+        with T.sblock("load_a"):
+            A = S
+            C = U
+            T.tvm_load_matrix_sync(C.data, 16, 16, 16, 0, {read}, A.strides[0], "row_major")
+        with T.sblock("load_b"):
+            A = R
+            C = V
+            T.tvm_load_matrix_sync(C.data, 16, 16, 16, 0, {read}, A.strides[0], "{order}")
+        with T.sblock("product"):
+            A = U
+            B = V
+            C = W
+            T.tvm_mma_sync(C.data, 0, A.data, 0, B.data, 0, C.data, 0)
+        with T.sblock("store"):
+            A = W
+            C = O
+            T.tvm_store_matrix_sync(A.data, 16, 16, 16, 0, {write}, C.strides[0], "row_major")
+"""
+SCOPES = dict(zip("SRUVWO", ["shared.dyn"] * 2 + [f"wmma.{x}" for x in (
+    "matrix_a", "matrix_b", "accumulator")] + ["global"], strict=True))  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ["row_major", "col_major"])
+def test_a_whole_program_multiplies_tiles_as_it_has_loaded_them(order: str):
+    """The call of a product does not say it; a number of another type fills, too."""
+    pointer = 'T.tvm_access_ptr(T.type_annotation("float16"), {0}.data, {0}.elem_offset, 256, {1})'
+    text = PROGRAM.format(order=order, read=pointer.format("A", 1), write=pointer.format("C", 2))
+    text = re.sub(
+        r"(\b[ABC]) = ([A-Z])$",
+        lambda m: (
+            f'{m[1]} = T.match_buffer({m[2]}[0:16, 0:16], (16, 16), "float16", '
+            f'strides=("{m[1]}_0", "{m[1]}_1"), scope="{SCOPES[m[2]]}", offset_factor=16)'
+        ),
+        text,
+        flags=re.MULTILINE,
+    )
+    func = script.parse(text)
+    assert structural_equal(script.parse(script.show(func)), func)
+    kernel = wb.build(wb.Schedule(func), target="nvidia/a100")
+    assert f"wmma_mma_f16_{order[:3]}(" in kernel.source
+    rng = np.random.default_rng(0)
+    x, y, out = (rng.integers(-2, 3, (16, 16)).astype("float16") for _ in range(3))
+    kernel.emulate(x, y, out)
+    np.testing.assert_array_equal(out, x @ (y.T if order == "col_major" else y))

@@ -647,9 +647,7 @@ def test_lesson_3_has_a_lab_for_each_step_of_its_way():
 def test_something_to_do_is_never_far(path: Path):
     """A lab or another view within nine cells; and a prediction stands ahead of one."""
     cells = nbformat.read(path, as_version=4).cells
-    views = re.compile(
-        r"wb\.(lab|tune)\(|tuning\.show\(|lesson\.(quiz|gpu|expect|trials)\(|\.repair\("
-    )
+    views = re.compile(r"wb\.lab\(|\.tune\(|lesson\.(quiz|gpu|expect|trials)\(|\.repair\(")
     does = [bool(views.search(cell.source)) for cell in cells]
     places = [k for k, here in enumerate(does) if here]
     assert max(b - a for a, b in itertools.pairwise(places)) <= 9

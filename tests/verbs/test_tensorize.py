@@ -9,12 +9,17 @@ import pytest
 
 import workbench as wb
 from tests.support.cases import CASES, seeds
+from tests.support.random_lanes import random_lanes
 from tests.support.random_tensorized import random_tensorized
 from tests.support.steps import SameTerms
 from tests.support.tensor_core_product import whole
 from tests.support.tvm_oracle import file_verdict
 from workbench import script
+from workbench.access import difference, random_data
+from workbench.diag import Refusal
+from workbench.ir.places import places
 from workbench.lower import inline_tensor_intrinsics
+from workbench.verbs.primitive import discover
 
 MATMUL = """@T.prim_func
 def main(
@@ -188,3 +193,20 @@ def test_random_programs_mean_the_same():
         meaning.check(inline_tensor_intrinsics(sch.func))
         taken += 1
     assert taken > CASES  # else it refuses what it should take
+
+
+@pytest.mark.fuzz
+def test_random_tiles_by_lanes_mean_the_same():
+    """Of ``mma.sync`` and ``ldmatrix``: what is taken does what it did, what is not is told why."""
+    taken, tensorize = 0, discover()["tensorize"]
+    for seed in range(CASES // 2):
+        func, name, loop = random_lanes(random.Random(seed))
+        outermost = next(f for var, f in places(func).loops.items() if var.name == loop)
+        try:
+            made = tensorize.take(func, outermost, name).func
+        except Refusal as refused:
+            assert refused.hint and refused.headline.startswith(f"Can't tensorize `{loop}`: ")
+            continue
+        assert difference(func, inline_tensor_intrinsics(made), random_data(func, seed)) == ""
+        taken += 1
+    assert taken >= CASES // 4

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 
+from workbench import arith
 from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.access.cover import Made, covers
 from workbench.access.units import buffers_written, limits
@@ -88,6 +89,8 @@ def is_own(body: Stmt, loop: For, buffer: Buffer, known: Bounds) -> bool:
     around = common_loops(found) if found else ()
     if loop not in around:
         return False
+    loops = [one for access in found for one in access.loops]  # those inside of blocks among them
+    known = {**arith.loop_bounds(loops, known), **known}
     at = around.index(loop)
     # Where each turn of a loop inside writes first what it reads, so does each turn of this one:
     # of loops that are bound, which are asked about one after the other, the innermost comes first.

@@ -239,7 +239,7 @@ def _varied(below: Sequence[Unit], private: Set[Buffer], var: Var, dom: Bounds) 
 
 def _is_told(unit: Unit, var: Var, dom: Bounds) -> bool:
     """Whether `var` says what `unit` does, or whether it does something."""
-    if unit.block is None:
+    if not unit.values:  # a block without iterators names loops itself
         return var in free_vars(unit.stmt) or any(_depends(e, var, dom) for e in unit.holds)
     return any(_depends(value, var, dom) for value in (*unit.values.values(), *unit.holds))
 

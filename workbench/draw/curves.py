@@ -11,7 +11,7 @@ from workbench.draw.search import LEFT, Ground, curve_ground, time_text
 from workbench.insight import Table
 
 ENDS = (2e-5, 5e-3)  # s of the axis: the same before and after, so that it gives nothing away
-ROLES = ("asked", "write", "both")  # dashed, whole, with dots: told apart without a colour
+ROLES = ("asked", "write", "new")  # dashed, thin, thick: told apart without a colour
 SAMPLE, APART = 36.0, 24.0  # px of a line in the legend, and between its entries
 
 Curve = Sequence[tuple[int, float]]
@@ -48,13 +48,13 @@ def _spot(ground: Ground, number: int, seconds: float) -> Spot:
 
 
 def _stairs(ground: Ground, best: Sequence[float]) -> list[Spot]:
-    """Down at each trial that was faster than all before."""
+    """Down at each trial that was faster than all before; each is as wide as its place."""
     stairs: list[Spot] = []
+    half = ground.x.factor / 2
     for number, seconds in enumerate(best):
         if seconds < float("inf"):
             x, y = _spot(ground, number, seconds)
-            stairs += [(x, stairs[-1][1])] if stairs else []
-            stairs.append((x, y))
+            stairs += [(x - half, y), (x + half, y)]
     return stairs
 
 

@@ -28,7 +28,7 @@ from workbench.ir import (
     walk,
     walk_statements,
 )
-from workbench.lower import Lowered
+from workbench.lower import Lowered, stage_copies
 
 SHOWN = 7  # turns of a pipeline that a picture has room for
 
@@ -51,6 +51,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     size, for a pipeline that a build refuses, and for one whose turns only data can count.
     """
     refuse_sizes(func, "count or draw")
+    func = stage_copies(func)
     waiting = None if lowered is None else waits(lowered)
     known = loop_bounds([node for node in walk_statements(func.body) if isinstance(node, For)])
     names: dict[int, str] = {}

@@ -6,6 +6,7 @@ from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics, t
 from workbench.lower.least_target import least_target
 from workbench.lower.open_blocks import open_blocks
 from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, lower
+from workbench.lower.stage_copies import stage_copies
 
 __all__ = [
     "KERNEL_PASSES",
@@ -21,6 +22,7 @@ __all__ = [
     "lower",
     "open_blocks",
     "put_ahead",
+    "stage_copies",
     "stand",
     "tensorized",
     "waits",

@@ -25,6 +25,7 @@ from workbench.ir import (
     substitute_cells,
     walk,
 )
+from workbench.lower.stage_copies import stage_copies
 
 
 @once
@@ -52,6 +53,7 @@ def open_blocks(func: PrimFunc) -> PrimFunc:
         always = isinstance(rebuilt.predicate, Const) and rebuilt.predicate.value
         return body if always else IfThenElse(rebuilt.predicate, body)
 
+    func = stage_copies(func)
     root = func.root
     body = visit(root.body)
     if body is root.body:

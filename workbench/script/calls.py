@@ -129,12 +129,17 @@ def _read_extern(r: Reader, tree: ast.Call) -> Expr:
     kind, total = read_dtype(r, tree.args[0]), _read_number(r, tree.args[4])
     a, b = (_four_cells(r, arg) for arg in tree.args[2:4])
     if a is None or b is None:
-        raise r.error(tree, "Can't read this `__dp4a`", hint="it takes A[T.Ramp(0, 1, 4)], twice")
+        raise r.error(
+            tree, "Can't read this `__dp4a`", hint="it takes A[T.Ramp(0, 1, 4)], of bytes, twice"
+        )
     products = (
         binary("*", *(cast(kind, cell) for cell in pair)) for pair in zip(a, b, strict=True)
     )
     start = total if isinstance(total, Expr) else number_like(total, kind)
     return reduce(partial(binary, "+"), products, cast(kind, start))
+
+
+_BYTES = ("int8", "uint8")
 
 
 def _four_cells(r: Reader, tree: ast.expr) -> list[Expr] | None:
@@ -143,7 +148,7 @@ def _four_cells(r: Reader, tree: ast.expr) -> list[Expr] | None:
     buffer, given = read_value(r, tree.value), tree.slice.args  # type: ignore[attr-defined]
     if not isinstance(buffer, Buffer) or len(given) != 3 or len(buffer.shape) != 1:
         return None
-    if [read_plain(r, arg) for arg in given[1:]] != [1, 4]:
+    if [read_plain(r, arg) for arg in given[1:]] != [1, 4] or buffer.type not in _BYTES:
         return None
     first = read_expr(r, given[0])
     return [buffer[first + k] for k in range(4)]

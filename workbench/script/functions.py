@@ -47,6 +47,7 @@ from workbench.script.namespace import AXES, WORDS
 from workbench.script.reader import ParseError, Reader
 from workbench.script.symbolic import as_symbolic, define_symbols, find_symbols, refuse_unknown
 from workbench.script.trees import nodes
+from workbench.script.warp_calls import in_order
 from workbench.script.writer import DIALECTS, Writer, data, identifier
 
 # --- writing -------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
             body.append(stmt)
     buffers = [_matched(r, tree, name, buffer) for name, buffer in params.items()]
     head, inside = Head(), _unwrapped(r, body)
-    whole = read_block_body(r, inside, head, tree)
+    whole = in_order(read_block_body(r, inside, head, tree))
     if inside is not body:  # TVM's root block may say what it touches: all that the program does
         head.reads = head.writes = None
     if not any(buffer.is_fragment for buffer in buffers):  # else a tile may lie anyhow

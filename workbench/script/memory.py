@@ -120,7 +120,11 @@ def _read_element(
     """The cell that ``A[i, j]`` names: of a view, that of its buffer."""
     trees = _index_trees(tree)
     _check_count(r, tree, buffer, len(trees))
-    indices = tuple(read_index(r, item) for item in trees)
+    return cell_of(buffer, tuple(read_index(r, item) for item in trees))
+
+
+def cell_of(buffer: Buffer | View, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+    """The cell at `indices`: of a view, that of its buffer."""
     if isinstance(buffer, Buffer):
         return buffer, indices
     firsts = tuple(map(fresh, buffer.firsts))

@@ -118,7 +118,8 @@ class Replayed:
         """The recorded outcome; a candidate that the record has not is refused."""
         known = self._known.get(structural_hash(candidate.schedule.func))
         if known is None:
-            return Outcome("constraints", "recorded", (), "the record has no time of this program")
+            why = candidate.reason or "the record has no time of this program"
+            return Outcome("constraints", "recorded", (), why)
         outcome = known.outcome
         how: How = "modelled" if outcome.how == "modelled" else "recorded"
         return Outcome(outcome.status, how, outcome.times, outcome.reason)

@@ -17,6 +17,7 @@ from workbench.emulate.expressions import count_turns
 from workbench.emulate.kernels.loops import independent_loops
 from workbench.emulate.programs.order import MOST_LANES, Order
 from workbench.ir import (
+    Block,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -89,6 +90,10 @@ def _unbind(node: Node) -> Node:
 
 
 def _make_global(func: PrimFunc) -> PrimFunc:
-    """`func` with every buffer in global memory, which changes nothing in what it means."""
+    """`func` with every buffer in global memory, which changes nothing in what it means.
+
+    Nor do notes of blocks, of which some ask for shared memory.
+    """
     near = {b: replace(b, scope="global", strides=()) for b in func.root.alloc_buffers}
-    return substitute_buffers(func, near)
+    plain = rewrite(func.body, lambda n: replace(n, annotations=()) if isinstance(n, Block) else n)
+    return substitute_buffers(replace(func, body=plain), near)
