@@ -88,7 +88,8 @@ def test_without_a_gpu_it_is_what_was_recorded_for_these_shapes(no_gpu: None, mo
     assert str(refused.value) == (
         "Can't time cuBLAS on (9, 9) by (9, 9): there is no GPU, and none is recorded.\n"
         "found: no driver is here\n"
-        "do:    take the lesson's sizes, 1024 by 1024, or use a machine with an NVIDIA GPU."
+        "do:    take the lesson's sizes, 1024 by 1024, or 4096 by 4096 of halves, or use a machine "
+        "with an NVIDIA GPU."
     )
 
 

@@ -83,6 +83,7 @@ export function triedHead(lab, trying) {
     if (!tried) return;
     const why = tried.refusal?.headline;
     take.hidden = Boolean(why);
+    words.title = why ?? tried.told; // where its end has no room
     head.classList.toggle("wb-would-not", Boolean(why));
     const told = why ? prose(why) : [h("code", {}, tried.told)];
     words.replaceChildren(h("b", {}, why ? "✕ " : "would be "), ...told);
