@@ -139,6 +139,9 @@ def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
     "row, why",
     [
         ({"times": [float("nan")]}, "a time is none"),
+        ({"times": [5e-324]}, "a time is none"),
+        ({"times": [10**400]}, "a time is none"),
+        ({**CLAIM, "features": {"blocks": 10**400}}, "a feature is no number"),
         ({"status": "fine"}, "it has a status that is none"),
         ({"trial": True}, "a count is none"),
         ({"times": []}, "what is correct has times"),
@@ -197,5 +200,32 @@ def test_what_is_no_record_is_left_alone(tmp_path):
     with pytest.raises(RecordError, match="it is no record of a search"):
         Record(path, HEADER)
     assert path.read_text() == "my notes"
+    with pytest.raises(RecordError, match="Can't write the record null: it is a device, no file"):
+        Record("/dev/null", HEADER)
     with pytest.raises(RecordError, match="Can't write the record"):
         Record(tmp_path / "none" / "record.jsonl", HEADER)
+
+
+def test_a_trial_that_a_record_has_elsewhere_is_not_written_again(whole, tmp_path):
+    """By a damaged batch number: what could not be read after is not written."""
+    path = tmp_path / "record.jsonl"
+    rows = [json.loads(row) for row in whole[0].splitlines()]
+    (k,) = (k for k, row in enumerate(rows) if row.get("trial") == 5 and "batch" in row)
+    rows[k]["batch"] = 99
+    path.write_bytes(before := b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    with pytest.raises(RecordError) as refused:
+        search(path, Planted())
+    assert str(refused.value).startswith(
+        "Can't write the record record.jsonl: trial 5 has other decisions above.\nfound: {"
+    )
+    assert str(refused.value).endswith(
+        "do:    what was measured is kept; give another path, or mend what measures"
+    )
+    assert path.read_bytes().startswith(before) and tuning.read(path).trials[5].batch == 99
+
+
+def test_features_of_a_record_that_are_none_of_ours_are_not_learnt_from():
+    right = Outcome("correct", "measured", (1e-6,))
+    for odd in ({"blocks": 1.0}, {"modelled µs": 1e-320}):
+        trial = Trial(0, 0, 1, (), (1,), "abc", features=tuple(odd.items()))
+        assert tuning.Learnt([Ended(trial, right)]).factor(trial.features) == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from math import log
 from random import Random
 from statistics import mean
@@ -148,3 +149,34 @@ def test_the_modelled_time_is_called_so():
         .submit(tuning.candidate(VECTOR, space, target.get("cuda"), ((8, 1, 128, 1), 0), Random(0)))
         .reason.startswith("No modelled time: nobody knows how fast")
     )
+
+
+def test_a_space_that_decides_otherwise_each_time_is_told_so():
+    """As one that asks `random`: its candidates can be measured, and none be made again."""
+    threads = count(1)
+
+    def space(sch: wb.Schedule) -> None:
+        sch.sample_categorical([0, 1], probs=[0.5, 0.5])
+        outer, inner = sch.split("i", factors=[None, next(threads)])
+        sch.bind(outer, "blockIdx.x")
+        sch.bind(inner, "threadIdx.x")
+
+    with pytest.raises(tuning.TuneError) as refused:
+        wb.tune(VECTOR, space=space, target="nvidia/h200", trials=2, progress=lambda told: None)
+    assert str(refused.value) == (
+        "Can't tune main: its space makes another program of the same decisions.\n"
+        "found: no correct trial can be made again, so there is nothing to hand back\n"
+        "do:    let it choose by sch.sample_categorical and its like alone, not by random"
+    )
+
+
+@pytest.mark.parametrize("times", [(float("nan"),), (float("inf"),), (0.0,), (1e-20,), ()])
+def test_what_is_no_time_costs_a_trial_whoever_measured_it(times, tmp_path):
+    measurer, path = Planted(), tmp_path / "record.jsonl"
+    submit, odd = measurer.submit, [tuning.Outcome("correct", "measured", times)]
+    measurer.submit = lambda one: odd.pop() if odd else submit(one)
+    asked = {"space": space, "target": "cuda", "trials": 4, "measurer": measurer}
+    best = wb.tune(VECTOR, **asked, record=path, progress=lambda told: None)
+    first, *rest = tuning.read(path).ended
+    assert first.outcome.status == "runtime" and first.outcome.reason.startswith("it gave ")
+    assert best.tried.best in rest and {one.outcome.status for one in rest} == {"correct"}

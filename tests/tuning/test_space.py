@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import warnings
+from contextlib import suppress
 from random import Random
 
 import numpy as np
@@ -135,3 +139,42 @@ def test_decisions_that_no_longer_fit_are_repaired_and_missing_ones_drawn():
     made = tuning.candidate(VECTOR, space, target.get("cuda"), ((3, 5, 64, 4),), Random(0))
     assert made.decisions[0] == (4, 1, 64, 4) and made.decisions[1] in (0, 1)
     assert [type(domain).__name__ for domain in made.domains] == ["TileDomain", "CategoricalDomain"]
+
+
+def test_a_space_hands_back_the_schedule_it_was_given_or_nothing():
+    def another(sch: wb.Schedule) -> wb.Schedule:
+        made = wb.Schedule(script.parse(script.show(VECTOR).replace("float32(2)", "float32(3)")))
+        made.bind("i", "threadIdx.x")
+        return made
+
+    def forked(sch: wb.Schedule) -> wb.Schedule:
+        made = sch.fork()
+        made.bind("i", "threadIdx.x")
+        return made
+
+    spaces = (another, lambda sch: [sch], lambda sch: True, forked)
+    told = [tuning.candidate(VECTOR, one, target.get("cuda"), (), Random(0)) for one in spaces]
+    why = "The space returns something else than the schedule that it was given"
+    assert [one.reason for one in told] == [why, why, why, ""]
+
+
+def test_candidates_that_are_built_at_once_leave_warnings_as_they_were(monkeypatch):
+    """What `catch_warnings` restores is the process's: the last to leave would restore silence."""
+    both, before = threading.Barrier(2), list(warnings.filters)
+    drafts = [tuning.space.draft(VECTOR, space, H200, ((8, 1, 128, 1), 0), Random(0))] * 2
+    entered: list[int] = []
+
+    def build(*_: object) -> None:
+        entered.append(1)
+        turn = len(entered)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.05)
+            time.sleep(0.02 * turn)  # who came first leaves first
+
+    monkeypatch.setattr(tuning.space, "build", build)
+    threads = [threading.Thread(target=tuning.space.built, args=(one, H200)) for one in drafts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(entered) == 2 and warnings.filters == before

@@ -183,3 +183,24 @@ def test_a_search_is_stopped_by_who_hears_of_it():
     assert len(measurer.seen) == len(heard) == len(best.tried.lines.ended) == 3
     assert len(best.tried.lines.trials) == 8  # what was written ahead is measured another time
     assert heard[-1].candidate.decisions == heard[-1].last.trial.decisions
+
+
+def test_an_ablation_is_of_the_choices_of_the_best_whatever_others_met():
+    """A space whose choices hang on others: who watched the search may have seen more of them."""
+
+    def some(sch: wb.Schedule) -> None:
+        threads = sch.sample_categorical([32, 64, 128], probs=[0.4, 0.3, 0.3])
+        if threads > 32:
+            sch.sample_categorical([0, 1], probs=[0.5, 0.5])
+        outer, inner = sch.split("i", factors=[None, threads])
+        sch.bind(outer, "blockIdx.x")
+        sch.bind(inner, "threadIdx.x")
+
+    measurer = Planted()
+    measurer.submit = lambda one: tuning.Outcome("correct", "measured", (1.0 * len(one.decisions),))
+    asked = {"space": some, "target": "cuda", "trials": 6, "measurer": measurer}
+    tried = wb.tune(VECTOR, **asked, progress=lambda told: None).tried
+    longest = max(tried.lines.trials.values(), key=lambda trial: len(trial.decisions))
+    tried.learn(tried.candidate(longest.number))
+    assert len(tried.choices) == 2 and tried.best is not None
+    assert len(tried.best.trial.decisions) == 1 and tried.ablation().parts == ()

@@ -114,7 +114,9 @@ class Bench:
             timed = self._ask(Time(YARDSTICK, seconds=SAMPLED_SECONDS, spread=SPREAD))
         except Fail:  # what is wrong with the machine, the candidate meets, too
             return None
-        return median(timed.samples) if isinstance(timed, Timed) else None
+        if not isinstance(timed, Timed) or checked_times(tuple(timed.samples)):
+            return None
+        return median(timed.samples)
 
     def _measured(self, job: Run) -> Outcome:
         ran = self._ask(job)

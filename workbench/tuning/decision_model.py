@@ -48,7 +48,7 @@ class DecisionModel:
         if not plain:
             return [None] * len(many)
         logs = iter(self._inputs(np.array(plain)) @ self._weights + self._middle)
-        return [float(np.exp(np.clip(next(logs), -60, 60))) if known else None for known in fits]
+        return [float(np.exp(np.clip(next(logs), -34, 20))) if known else None for known in fits]
 
     def _plain(self, decisions: Decisions) -> list[float]:
         """The logarithms of all factors, and for each other choice which it is."""

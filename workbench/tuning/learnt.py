@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from workbench.tuning.features import Features
-from workbench.tuning.trial import Ended
+from workbench.tuning.trial import Ended, checked_times
 
 LEAST = 16  # trials, before anything is learnt
 _RIDGE = 3.0  # of 1 to 30, on the times above
@@ -73,7 +73,8 @@ class Learnt:
             self._weights = np.linalg.solve(squares, columns.T @ (self._ratios - self._middle))
 
     def _fits(self, one: Features) -> bool:
-        return tuple(name for name, _ in one) == self.names and dict(one)["modelled µs"] > 0
+        modelled = dict(one).get("modelled µs", 0.0) * 1e-6
+        return tuple(name for name, _ in one) == self.names and not checked_times((modelled,))
 
     def _columns(self, plain: np.ndarray) -> np.ndarray:
         """The features, all about as large, and the products of two."""

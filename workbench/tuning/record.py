@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ except ImportError:  # Windows: two searches there must not share a record
 FORMAT = "workbench-tuning"
 VERSION = 1
 MOST_FEATURES = 100
+MOST_OF_A_FEATURE = 1e30
 LARGEST = 256 << 20  # bytes; 10,000 trials with all that was refused for them have some 20 MB
 
 
@@ -204,7 +204,7 @@ def _features(value: object) -> Features:
     if not isinstance(value, dict) or len(value) > MOST_FEATURES:
         raise TypeError("features are no numbers with names")
     for number in value.values():
-        if type(number) not in (int, float) or not 0 <= number < inf:
+        if type(number) not in (int, float) or not 0 <= number <= MOST_OF_A_FEATURE:
             raise TypeError("a feature is no number")
     return tuple((text_of(name), float(number)) for name, number in value.items())
 
@@ -252,7 +252,9 @@ class Record:
         """Write lines, all in one go. Raises RecordError where that fails: none is there then."""
         items = list(items)
         if self._file >= 0:
-            self._write("".join(f"{json.dumps(_data(item))}\n" for item in items))
+            rows = [json.dumps(_data(item)) for item in items]
+            self._check(rows)
+            self._write("".join(f"{row}\n" for row in rows))
         for item in items:
             self.lines.add(item)
 
@@ -282,7 +284,10 @@ class Record:
 
     def _begun(self, header: Header) -> Lines:
         """What it holds already; what was not finished of a line is taken off."""
-        raw = contents(self.path, LARGEST)
+        try:
+            raw = contents(self.path, LARGEST)
+        except OSError as error:  # a device, or too large
+            raise self._not_written(error) from None
         if b"\n" not in raw:
             start = f'{{"format": "{FORMAT}"'.encode()
             if not (raw.startswith(start) or start.startswith(raw)):
@@ -301,6 +306,19 @@ class Record:
                 )
         os.ftruncate(self._file, raw.rfind(b"\n") + 1)
         return lines
+
+    def _check(self, rows: Iterable[str]) -> None:
+        """That what is written can be read: else it would cost all that is there."""
+        after = Lines(self.lines.header, dict(self.lines.trials))
+        for row in rows:
+            try:
+                _take(after, json.loads(row))
+            except DAMAGE as error:
+                raise RecordError(
+                    f"Can't write the record {self.path.name}: {error}"[:119],
+                    detail=row[:200],
+                    hint="what was measured is kept; give another path, or mend what measures",
+                ) from None
 
     def _write(self, text: str) -> None:
         before = os.fstat(self._file).st_size

@@ -31,7 +31,7 @@ from workbench.tuning.record import Header, Record
 from workbench.tuning.score import is_of
 from workbench.tuning.search import STRATEGIES, Search, Strategy
 from workbench.tuning.space import Candidate, Space
-from workbench.tuning.trial import Ended, Outcome, Trial, best_of
+from workbench.tuning.trial import Ended, Outcome, Trial, best_of, checked_times
 from workbench.tuning.tried import Tried, Tuned, watching
 from workbench.version import __version__
 
@@ -121,6 +121,12 @@ def tune(
         with suppress(Stopped), seen:
             _run(search, kept, measurer, trials, watch)
         best = _winner(search, kept)
+    if best is None and _correct(kept):
+        raise TuneError(
+            f"Can't tune {func.name}: its space makes another program of the same decisions"[:119],
+            detail="no correct trial can be made again, so there is nothing to hand back",
+            hint="let it choose by sch.sample_categorical and its like alone, not by random",
+        )
     if best is None:
         why, count = _commonest(kept)
         raise TuneError(
@@ -234,7 +240,9 @@ def _submitted(measurer: Measurer, trial: Trial, candidate: Candidate) -> Outcom
     if not is_of(candidate, trial):
         why = candidate.reason or "the space makes another program of these decisions now"
         return Outcome("constraints", "recorded", (), why)
-    return measurer.submit(candidate)
+    outcome = measurer.submit(candidate)
+    wrong = checked_times(outcome.times) if outcome.status == "correct" else ""
+    return Outcome("runtime", outcome.how, (), wrong, outcome.yardstick) if wrong else outcome
 
 
 def _correct(record: Record) -> list[Ended]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
+from threading import Lock
 from typing import TypeAlias
 
 from workbench.diag import Fail
@@ -22,6 +23,8 @@ Space: TypeAlias = Callable[[Schedule], "Schedule | None"]
 """Takes steps on a schedule that stands at its start; what it samples makes the space."""
 
 Decisions: TypeAlias = tuple[Decision, ...]
+
+_SILENT = Lock()  # what warnings are ignored is the process's: two at once would leave it so
 
 
 class Refused(Fail):
@@ -109,7 +112,7 @@ def draft(
     reason = ""
     with _no_cycles_looked_for():
         try:
-            sch = space(sch) or sch
+            sch = _of(sch, space(sch))
             kernels = unproved(sch, target).kernels
         except Fail as fail:
             reason = fail.headline.rstrip(".")
@@ -122,11 +125,23 @@ def built(drafted: Candidate, target: Target) -> Candidate:
     if drafted.reason or drafted.kernel:
         return drafted
     try:
-        with warnings.catch_warnings(), _no_cycles_looked_for():
+        with _SILENT, warnings.catch_warnings(), _no_cycles_looked_for():
             warnings.simplefilter("ignore")  # a search tries what wastes work, and measures it
             return replace(drafted, kernel=build(drafted.schedule, target))
     except Fail as fail:
         return replace(drafted, reason=fail.headline.rstrip("."), drafted=())
+
+
+def _of(given: Schedule, made: object) -> Schedule:
+    """The schedule that a space made of the `given` one: itself, or another of its history."""
+    if made is None:
+        return given
+    if not isinstance(made, Schedule) or made.history is not given.history:
+        raise Refused(
+            "The space returns something else than the schedule that it was given",
+            hint="take steps on that schedule, and return it, or nothing",
+        )
+    return made
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, isfinite
+from math import inf
 from statistics import median
 from typing import Literal, TypeAlias, get_args
 
@@ -16,6 +16,8 @@ Status: TypeAlias = Literal[
     "correct", "compile", "runtime", "correctness", "timeout", "constraints"
 ]
 """How a trial ended, in the words of the tuning community's T4 format."""
+
+SHORTEST, LONGEST = 1e-15, 1e9  # seconds: what is beyond was not measured
 
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -122,5 +124,5 @@ def checked_times(times: tuple[float, ...]) -> str:
     """What is wrong with times that were measured; "" for seconds that can be."""
     if not times:
         return "it gave no time"
-    odd = next((t for t in times if not isfinite(t) or t <= 0), None)
+    odd = next((t for t in times if not SHORTEST <= t <= LONGEST), None)
     return "" if odd is None else f"it gave {odd} as a time"

@@ -185,11 +185,11 @@ class Tried:
                 f"Can't put decisions back to those of trial {other}: it has none of these choices",
                 hint="give a trial with as many decisions as the best, or none",
             )
-        self.candidate(best.trial.number)  # the space still makes what was measured
+        made = self.candidate(best.trial.number)  # the space still makes what was measured
         again, parts = without_each(
             best.trial.decisions,
             start.decisions,
-            self.choices,
+            choices_of(self.search.space, made),  # its own: others may have met other choices
             self.search.candidate,
             self.measurer().submit,
         )
