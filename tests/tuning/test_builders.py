@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
@@ -45,3 +48,19 @@ def test_a_space_that_no_other_process_can_import_has_none():
 
     builders = Builders(VECTOR, own, CUDA, H200, 2)
     assert builders.build(ASKED, whole=True) == {}
+
+
+def test_an_interrupt_ends_them_though_a_space_never_ends(monkeypatch):
+    """What waits for an answer is in a pool, which an interrupt alone would wait for."""
+    builders = Builders(VECTOR, space, CUDA, H200, 0)
+    with subprocess.Popen(["sleep", "30"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
+        builders._processes = [one]
+
+        def interrupted(*_: object) -> Iterator[object]:
+            raise KeyboardInterrupt
+            yield
+
+        monkeypatch.setattr(ThreadPoolExecutor, "map", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            builders.build(ASKED, whole=True)
+        assert one.poll() is not None and builders._processes == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import warnings
@@ -37,6 +38,13 @@ def main(
 """)
 
 
+def dots():
+    """Fewer cells than a warp has threads, each a long sum."""
+    sizes = {"32": "3", "64": "5", "16": "100"}
+    text = script.show(matmul())
+    return script.parse(re.sub(r"\b(32|64|16)\b", lambda size: sizes[size[1]], text))
+
+
 def layer():
     """A convolution with padding, bias and ReLU: what is around the sum is inlined."""
     data, kernel = te.placeholder((1, 4, 7, 7), name="data"), te.placeholder((8, 4, 3, 3), name="w")
@@ -67,6 +75,7 @@ def main(A: T.Buffer((6, 75), "float32"), D: T.Buffer((6,), "float32")):
 MADE = {
     "matmul": (matmul, ((2, 1, 4, 2, 2), (1, 2, 16, 1, 2), (1, 2, 4, 2), 2, 1, 1, 1, 2)),
     "matmul in parts": (matmul, ((2, 1, 4, 2, 2), (1, 2, 16, 1, 2), (4, 2, 2, 1), 2, 1, 1, 1, 2)),
+    "few cells": (dots, (4, 1)),
     "a layer": (
         layer,
         (
@@ -178,3 +187,14 @@ def test_candidates_that_are_built_at_once_leave_warnings_as_they_were(monkeypat
     for thread in threads:
         thread.join()
     assert len(entered) == 2 and warnings.filters == before
+
+
+def test_a_cell_without_a_loop_has_no_threads():
+    one = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((), "float32"), B: T.Buffer((), "float32")):
+    with T.block("B"):
+        B[()] = A[()] + T.float32(1)
+""")
+    told = tuning.candidate(one, tuning.ready(H200), H200, (), Random(0))
+    assert told.reason == "B has no loop to be bound to threads"

@@ -12,6 +12,7 @@ import workbench as wb
 from tests.tuning.programs import VECTOR, Planted, planted, space
 from tests.tuning.synthetic import HEADER, lines_of
 from workbench import draw, target, tuning
+from workbench.diag import Fail
 from workbench.tuning.decided import Choice, choices_of, named
 from workbench.widgets import no_lab
 
@@ -96,6 +97,12 @@ def test_decisions_are_told_as_one_reads_them():
     tile, wide = choices_of(space, made)
     assert (tile.name, tile.said((8, 1, 128, 1))) == ("i", "8 × 1 × 128 × 1")
     assert (wide.name, wide.said(1), Choice("x").said(1)) == ("choice 1", "1", "number 1")
+    with pytest.raises(Fail) as refused:
+        tuning.choices(7)  # as a bare @tuning.choices gives it the space itself
+    assert str(refused.value) == (
+        "Can't call a choice 7: a name is text.\n"
+        'do:    write @tuning.choices("tile of i", "threads") above the space'
+    )
     called = tuning.choices("tiles")(lambda sch: space(sch))
     assert [choice.name for choice in choices_of(called, made)] == ["tiles", "choice 1"]
     assert [choice.name for choice in named((tile,), (1, 2))] == ["choice 0", "choice 1"]
@@ -198,7 +205,7 @@ def test_an_ablation_is_of_the_choices_of_the_best_whatever_others_met():
 
     measurer = Planted()
     measurer.submit = lambda one: tuning.Outcome("correct", "measured", (1.0 * len(one.decisions),))
-    asked = {"space": some, "target": "cuda", "trials": 6, "measurer": measurer}
+    asked = {"space": some, "target": "cuda", "trials": 3, "measurer": measurer}
     tried = wb.tune(VECTOR, **asked, progress=lambda told: None).tried
     longest = max(tried.lines.trials.values(), key=lambda trial: len(trial.decisions))
     tried.learn(tried.candidate(longest.number))

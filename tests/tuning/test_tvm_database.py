@@ -9,6 +9,8 @@ from random import Random
 
 import pytest
 
+import workbench as wb
+from tests.tuning.programs import VECTOR
 from tests.tuning.test_space import MADE
 from workbench import target, tuning
 
@@ -33,3 +35,26 @@ def test_tvm_finds_the_steps_of_a_sampled_winner(tmp_path: Path):
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-1500:]
     assert "SamplePerfectTile" in (tmp_path / "database_tuning_record.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "name, seconds, said",
+    [
+        (
+            "metal",
+            1e-6,
+            "Can't enter this for TVM: metal is neither a GPU of CUDA nor a CPU.\n"
+            "do:    give the target that the seconds were measured on",
+        ),
+        (
+            "nvidia/h100",
+            float("nan"),
+            "Can't enter this for TVM: it gave nan as a time.\ndo:    give the seconds of one run",
+        ),
+    ],
+)
+def test_what_tvm_could_not_take_is_not_written(name, seconds, said, tmp_path):
+    path = tmp_path / "enter.py"
+    with pytest.raises(wb.ScheduleError) as refused:
+        tuning.tvm_database(wb.Schedule(VECTOR), target.get(name), seconds, path)
+    assert str(refused.value) == said and not path.exists()

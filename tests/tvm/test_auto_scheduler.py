@@ -143,6 +143,13 @@ def test_what_a_task_refuses(tmp_path):
         "Can't apply other.json: it is of another program than this task's.\n"
         "do:    give the file that this task's search has written"
     )
+    other = auto_scheduler.SearchTask(func=vector, args=(64,), target="nvidia/tesla-p100")
+    with pytest.raises(tuning.RecordError) as found:
+        other.apply_best(record)
+    assert str(found.value) == (
+        "Can't apply other.json: it is of another target than this task's.\n"
+        "do:    give the file that this task's search has written"
+    )
 
 
 def test_a_record_without_a_correct_trial_has_no_best(tmp_path):

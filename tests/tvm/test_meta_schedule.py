@@ -40,3 +40,32 @@ def test_a_database_has_the_winner_and_the_same_call_does_nothing_anew(tmp_path)
 def test_a_space_of_several_schedules_is_refused():
     with pytest.raises(tuning.TuneError, match="several schedules at once"):
         ms.tune_tir(VECTOR, TARGET, space=ms.space_generator.ScheduleFn(lambda sch: [sch]))
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        (
+            {"strategy": "best"},
+            "Can't tune main: there is no strategy 'best'.\n"
+            "do:    give strategy='evolutionary', 'replay-trace', 'replay_trace'",
+        ),
+        (
+            {"space": "all"},
+            "Can't tune main: there is no space 'all'.\n"
+            "do:    give space='post-order-apply' or a ScheduleFn",
+        ),
+        (
+            {"max_trials_global": 0},
+            "Can't tune main: trials=0 is no count.\ndo:    give a whole number from 1: trials=64",
+        ),
+        (
+            {"max_trials_per_task": 0},
+            "Can't tune main: trials=0 is no count.\ndo:    give a whole number from 1: trials=64",
+        ),
+    ],
+)
+def test_what_is_no_search_is_refused(asked, said: str):
+    with pytest.raises(tuning.TuneError) as refused:
+        ms.tune_tir(VECTOR, TARGET, **{"space": space, **asked})
+    assert str(refused.value) == said

@@ -58,7 +58,11 @@ class Builders:
         shares = [many[k :: len(self._processes)] for k in range(len(self._processes))]
         with ThreadPoolExecutor(len(shares)) as pool:
             answers = pool.map(partial(_asked, whole=whole), self._processes, shares)
-            return {asked: one for found in answers for asked, one in found}
+            try:
+                return {asked: one for found in answers for asked, one in found}
+            except BaseException:  # an interrupt: a space that never ends would hold the pool
+                self.close()
+                raise
 
     def close(self) -> None:
         """End them."""
@@ -120,6 +124,7 @@ def serve() -> None:
     """Answer on standard output what is asked on standard input, until that ends."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a space prints
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # and whatever it asks a user
     text, (module, name), target_name, model_name, path = pickle.load(source)
     sys.path[:] = path
     program = script.parse(text)

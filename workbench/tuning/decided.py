@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from workbench.diag import Fail
 from workbench.history.step import Ref
 from workbench.tuning.space import Candidate, Decisions, Space
 from workbench.verbs.choices import CategoricalDomain, Decision, Domain, LocationDomain
@@ -38,6 +39,7 @@ def choices(*names: str) -> Callable[[Space], Space]:
     """Name the choices of a space, in their order, for the pictures and tables of a search.
 
     Without a name a choice is called by its loop or block, or by its number.
+    Raises Fail for a name that is no text.
 
     >>> @tuning.choices("threads a block")
     ... def space(sch):
@@ -49,6 +51,13 @@ def choices(*names: str) -> Callable[[Space], Space]:
     >>> [choice.name for choice in best.tried.choices]
     ['threads a block']
     """
+
+    odd = next((one for one in names if not isinstance(one, str)), None)
+    if odd is not None:
+        raise Fail(
+            f"Can't call a choice {odd!r}: a name is text",
+            hint='write @tuning.choices("tile of i", "threads") above the space',
+        )
 
     def name(space: Space) -> Space:
         space.choices = names  # type: ignore[attr-defined]

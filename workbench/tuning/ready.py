@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from workbench.history.handles import BlockHandle
 from workbench.ir import Block
 from workbench.schedule import Schedule, ScheduleError
 from workbench.target import Target
 from workbench.tuning.cpu_tiling import cpu_tiling
 from workbench.tuning.cross_thread import cross_thread_reduction, reads_again
-from workbench.tuning.loops import tile_loops
-from workbench.tuning.multi_level_tiling import multi_level_tiling
-from workbench.tuning.space import Space
+from workbench.tuning.loops import number, tile_loops
+from workbench.tuning.multi_level_tiling import LEAST_THREADS, multi_level_tiling
+from workbench.tuning.space import Space, require
 
 THREADS = (32, 64, 128, 256, 512, 1024)  # a block's, of those MetaSchedule's AutoBind tries
 
@@ -20,8 +22,8 @@ def ready(target: Target) -> Space:
 
     In order: each sum is tiled in all levels, "SSSRRSRS" on a GPU, where one of few cells may be
     split into parts, and "SSRSRS" on a CPU; on a GPU, threads share out one that reads each value
-    once; a block that can be is inlined into its readers, else into what makes its input; and what
-    has no threads on a GPU yet is bound to them.
+    once, or has fewer cells than a warp has threads; a block that can be is inlined into its
+    readers, else into what makes its input; and what has no threads on a GPU yet is bound to them.
 
     >>> sch = wb.Schedule(add, seed=0)
     >>> tuning.ready(wb.target.get("nvidia/h200"))(sch)
@@ -35,7 +37,7 @@ def ready(target: Target) -> Space:
         for block in sums:
             if target.is_cpu:
                 cpu_tiling(sch, block)
-            elif reads_again(_node(sch, block)):
+            elif _tiled(_node(sch, block)):
                 multi_level_tiling(sch, block, target)
             else:
                 cross_thread_reduction(sch, block, target)
@@ -60,6 +62,13 @@ def _is_sum(sch: Schedule, block: BlockHandle) -> bool:
     return any(it.kind == "reduce" for it in _node(sch, block).iter_vars)
 
 
+def _tiled(block: Block) -> bool:
+    """Whether tiles give it anything: it reads values again, and has a cell for each of a warp."""
+    spatial = [it for it in block.iter_vars if it.kind == "spatial"]
+    cells = prod(number(it.dom.extent) for it in spatial)
+    return cells >= LEAST_THREADS and reads_again(block)
+
+
 def _inline(sch: Schedule, block: BlockHandle) -> None:
     """Compute it where it is read, else where its input is made; else it stays a kernel."""
     for verb in (sch.compute_inline, sch.reverse_compute_inline):
@@ -78,6 +87,7 @@ def _has_threads(sch: Schedule, block: BlockHandle) -> bool:
 def _bind(sch: Schedule, block: BlockHandle, target: Target) -> None:
     """One thread a cell of the result, in blocks of a number of threads that is a choice."""
     spatial, summed = tile_loops(sch, block)
+    require(bool(spatial), f"{block.name} has no loop to be bound to threads")
     counts = [n for n in THREADS if n <= target.max_threads_per_block]
     threads = sch.sample_categorical(counts, probs=[1 / len(counts)] * len(counts))
     if summed:

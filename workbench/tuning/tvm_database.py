@@ -9,8 +9,9 @@ from pathlib import Path
 
 from workbench.history.tvm_file import tvm_file
 from workbench.history.write_whole import write_whole
-from workbench.schedule import Schedule
+from workbench.schedule import Schedule, ScheduleError
 from workbench.target import Target
+from workbench.tuning.trial import checked_times
 
 _ENTERED = """
 # MetaSchedule's database in the folder of this file: a program, its steps, and how long it took.
@@ -32,12 +33,22 @@ def tvm_database(best: Schedule, target: Target, seconds: float, path: str | Pat
 
     Run there, it makes or adds to ``database_workload.json`` and ``database_tuning_record.json``
     beside it, with `seconds` of a run on `target`; `ms.database.JSONDatabase` then finds the steps.
-    Raises ScheduleError where TVM has no call for a step, or takes it in another way; NotWritten,
-    an OSError, where the file can't be written.
+    Raises ScheduleError where TVM has no call for a step, or takes it in another way, for a target
+    that is neither of CUDA nor a CPU, and for what is no time; NotWritten, an OSError, where the
+    file can't be written.
 
     >>> sch.unroll("i")
     >>> tuning.tvm_database(sch, wb.target.get("nvidia/h100"), 2e-6, "enter.py")
     """
+    if not target.is_cpu and target.kind != "cuda":
+        raise ScheduleError(
+            f"Can't enter this for TVM: {target.name} is neither a GPU of CUDA nor a CPU",
+            hint="give the target that the seconds were measured on",
+        )
+    if wrong := checked_times((seconds,)):
+        raise ScheduleError(
+            f"Can't enter this for TVM: {wrong}", hint="give the seconds of one run"
+        )
     kind = '{"kind": "llvm"}' if target.is_cpu else f'{{"kind": "cuda", "arch": "{target.arch}"}}'
     entered = _ENTERED.format(target=kind, function=best.func.name, seconds=seconds)
     write_whole(path, tvm_file(best.node) + entered)

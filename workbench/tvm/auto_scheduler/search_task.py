@@ -88,8 +88,8 @@ class SearchTask:
         """The schedule of the fastest trial of a record, and the tensors of the task.
 
         The schedule is a `wb.Schedule`, which `tvm.lower` and `tvm.build` take, with its steps and
-        its lab. Raises RecordError where the file is no record, or one of another program, and
-        TuneError where no trial of it is correct.
+        its lab. Raises RecordError where the file is no record, or of another program or target,
+        and TuneError where no trial of it is correct.
         """
         return self._best(log_file), self.tensors
 
@@ -113,11 +113,12 @@ class SearchTask:
     def _best(self, log_file: str) -> Schedule:
         """The fastest of a record that the ready space still makes of its decisions."""
         lines, name = tuning.read(log_file), Path(log_file).name
-        if lines.header.program != script.show(self.func):
-            raise tuning.RecordError(
-                f"Can't apply {name}: it is of another program than this task's"[:119],
-                hint="give the file that this task's search has written",
-            )
+        for what, own in (("program", script.show(self.func)), ("target", self.target.name)):
+            if getattr(lines.header, what) != own:
+                raise tuning.RecordError(
+                    f"Can't apply {name}: it is of another {what} than this task's"[:119],
+                    hint="give the file that this task's search has written",
+                )
         space = tuning.ready(self.target)
         for ended in sorted(lines.ended, key=lambda ended: ended.seconds):
             if ended.outcome.status != "correct":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from workbench import script, tuning
 from workbench import target as targets
@@ -18,6 +18,8 @@ from workbench.tvm.target import Target, TargetLike
 __all__ = ["Database", "TuneConfig", "compile_tir", "tune_tir"]
 
 Strategy = Literal["evolutionary", "replay-trace", "replay_trace"]
+STRATEGIES: tuple[str, ...] = get_args(Strategy)
+READY = "post-order-apply"  # TVM's name for the space that there is without one's own
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def tune_tir(
     config: TuneConfig | None = None,
     num_trials_per_iter: int = 64,
     max_trials_per_task: int | None = None,
-    space: Any = "post-order-apply",
+    space: Any = READY,
     strategy: Strategy = "evolutionary",
     task_name: str = "main",
     seed: int | None = None,
@@ -71,10 +73,10 @@ def tune_tir(
     on with the record that it finds. `space` is a ScheduleFn, or a function; else the ready one.
     Without a GPU the modelled time stands for the measured. Raises as `wb.tune` does.
     """
-    given = config or TuneConfig(
-        max_trials_global or 64, num_trials_per_iter, max_trials_per_task, strategy
-    )
+    most = 64 if max_trials_global is None else max_trials_global
+    given = config or TuneConfig(most, num_trials_per_iter, max_trials_per_task, strategy)
     func = function_of(mod, "tune")
+    _check(func.name, given.strategy, space)
     gpu = targets.get(Target(target).name)
     own = space if callable(space) else None
     folder = Path(work_dir or ".")
@@ -82,7 +84,7 @@ def tune_tir(
         func,
         target=gpu,
         space=own,
-        trials=min(given.max_trials_global, given.max_trials_per_task or given.max_trials_global),
+        trials=_trials(given),
         per_batch=given.num_trials_per_iter,
         strategy="evolutionary" if given.strategy == "evolutionary" else "random",
         seed=seed or 0,
@@ -100,6 +102,26 @@ def compile_tir(
 ) -> Schedule | None:
     """The schedule that a search found for `mod`; None where `database` has none."""
     return database.query_schedule(mod, target)
+
+
+def _check(name: str, strategy: object, space: object) -> None:
+    """TuneError for a strategy or a space that is none."""
+    for what, asked, known in (
+        ("strategy", strategy, STRATEGIES),
+        ("space", space, (READY,)),
+    ):
+        if asked not in known and not (what == "space" and (asked is None or callable(asked))):
+            own = " or a ScheduleFn" if what == "space" else ""
+            raise tuning.TuneError(
+                f"Can't tune {name}: there is no {what} {asked!r}"[:119],
+                hint=f"give {what}={', '.join(map(repr, known))}{own}",
+            )
+
+
+def _trials(given: TuneConfig) -> int:
+    """How many in all: there is one task."""
+    most = given.max_trials_per_task
+    return given.max_trials_global if most is None else min(given.max_trials_global, most)
 
 
 def _record(folder: Path, name: str, func: PrimFunc, target: str, space: Any) -> Path:
