@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import count
 from math import log
 from random import Random
@@ -180,3 +181,21 @@ def test_what_is_no_time_costs_a_trial_whoever_measured_it(times, tmp_path):
     first, *rest = tuning.read(path).ended
     assert first.outcome.status == "runtime" and first.outcome.reason.startswith("it gave ")
     assert best.tried.best in rest and {one.outcome.status for one in rest} == {"correct"}
+
+
+def test_the_choices_of_several_sums_are_learnt_from_in_little_memory():
+    """Their products are thousands of columns, whose squares would take a gigabyte."""
+    domains = (
+        *[TileDomain(64, 5, 64)] * 6,
+        *[CategoricalDomain((1, 2, 4, 8, 16), (0.2,) * 5)] * 12,
+    )
+    rng = Random(1)
+    drawn = [tuple(domain.draw(rng) for domain in domains) for _ in range(40)]
+    known = {decisions: 1e-6 * decisions[0][2] for decisions in drawn}
+    tracemalloc.start()
+    model = DecisionModel(domains, known)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6  # bytes
+    off = [abs(log(told / known[d])) for d, told in zip(drawn, model.seconds(drawn), strict=True)]
+    assert mean(off) < 0.1

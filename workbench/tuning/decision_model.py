@@ -36,8 +36,7 @@ class DecisionModel:
         inputs = self._inputs(plain)
         wanted = np.array([log(number) for number in rows.values()])
         self._middle = wanted.mean()
-        squares = inputs.T @ inputs + _RIDGE * np.eye(inputs.shape[1])
-        self._weights = np.linalg.solve(squares, inputs.T @ (wanted - self._middle))
+        self._weights = _fitted(inputs, wanted - self._middle)
 
     def seconds(self, many: Sequence[Decisions]) -> list[float | None]:
         """What each is thought to take; None where too little is known, or of other choices."""
@@ -66,6 +65,18 @@ class DecisionModel:
         columns = (plain - self._mean) / self._scale
         first, second = np.triu_indices(columns.shape[1])
         return np.hstack([columns, 0.5 * columns[:, first] * columns[:, second]])
+
+
+def _fitted(inputs: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The weights of least squares with a ridge, by whichever is fewer: columns or rows.
+
+    The choices of several sums make thousands of columns; both ways give the same weights.
+    """
+    rows, columns = inputs.shape
+    if columns <= rows:
+        squares = inputs.T @ inputs + _RIDGE * np.eye(columns)
+        return np.linalg.solve(squares, inputs.T @ wanted)
+    return inputs.T @ np.linalg.solve(inputs @ inputs.T + _RIDGE * np.eye(rows), wanted)
 
 
 def fit(domains: Sequence[Domain], decisions: Decisions) -> bool:
