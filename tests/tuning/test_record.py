@@ -229,3 +229,16 @@ def test_features_of_a_record_that_are_none_of_ours_are_not_learnt_from():
     for odd in ({"blocks": 1.0}, {"modelled µs": 1e-320}):
         trial = Trial(0, 0, 1, (), (1,), "abc", features=tuple(odd.items()))
         assert tuning.Learnt([Ended(trial, right)]).factor(trial.features) == 1.0
+
+
+def test_a_record_that_is_deleted_meanwhile_is_missed(tmp_path):
+    path = tmp_path / "record.jsonl"
+    record = Record(path, HEADER)
+    path.unlink()
+    with pytest.raises(RecordError) as refused:
+        record.append(ITEMS)
+    record.close()
+    assert str(refused.value) == (
+        "Can't write the record record.jsonl: it was deleted meanwhile.\n"
+        "do:    start the search again: it begins a new one"
+    )

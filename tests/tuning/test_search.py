@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 from tests.tuning.programs import VECTOR, Planted, planted, space
-from workbench import target, tuning
+from workbench import script, target, tuning
 from workbench.tuning.decision_model import DecisionModel
 from workbench.tuning.search import Search
 from workbench.tuning.space import draft
@@ -199,3 +199,21 @@ def test_the_choices_of_several_sums_are_learnt_from_in_little_memory():
     assert peak < 50e6  # bytes
     off = [abs(log(told / known[d])) for d, told in zip(drawn, model.seconds(drawn), strict=True)]
     assert mean(off) < 0.1
+
+
+def test_the_ready_space_without_a_candidate_is_told_as_what_it_is():
+    program = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+    with T.block("B"):
+        vi = T.axis.spatial(1, 0)
+        B[vi] = A[vi] + T.float32(1)
+""")
+    with pytest.raises(tuning.TuneError) as refused:
+        wb.tune(program, target="cuda", trials=2, measurer=Planted())
+    assert str(refused.value) == (
+        "Can't tune main: none of 1 candidate is correct.\n"
+        "found: most often: the loops of B are not its iterators\n"
+        "do:    give a space of your own, space=…, or try one candidate by hand to see where it "
+        "fails"
+    )

@@ -161,10 +161,15 @@ def test_a_space_hands_back_the_schedule_it_was_given_or_nothing():
         made.bind("i", "threadIdx.x")
         return made
 
-    spaces = (another, lambda sch: [sch], lambda sch: True, forked)
+    def tried(sch: wb.Schedule) -> wb.Schedule:
+        made = sch.trial()
+        made.bind("i", "threadIdx.x")
+        return made
+
+    spaces = (another, lambda sch: [sch], lambda sch: True, tried, forked)
     told = [tuning.candidate(VECTOR, one, target.get("cuda"), (), Random(0)) for one in spaces]
     why = "The space returns something else than the schedule that it was given"
-    assert [one.reason for one in told] == [why, why, why, ""]
+    assert [one.reason for one in told] == [why, why, why, why, ""]
 
 
 def test_candidates_that_are_built_at_once_leave_warnings_as_they_were(monkeypatch):

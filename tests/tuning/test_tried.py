@@ -103,6 +103,11 @@ def test_decisions_are_told_as_one_reads_them():
         "Can't call a choice 7: a name is text.\n"
         'do:    write @tuning.choices("tile of i", "threads") above the space'
     )
+    sch = made.schedule.fork()
+    sch.undo()
+    sch.undo()
+    undone = choices_of(space, replace(made, schedule=sch))  # as of a space that took them back
+    assert [choice.name for choice in undone] == ["choice 0", "choice 1"]
     called = tuning.choices("tiles")(lambda sch: space(sch))
     assert [choice.name for choice in choices_of(called, made)] == ["tiles", "choice 1"]
     assert [choice.name for choice in named((tile,), (1, 2))] == ["choice 0", "choice 1"]

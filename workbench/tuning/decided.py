@@ -67,12 +67,14 @@ def choices(*names: str) -> Callable[[Space], Space]:
 
 
 def choices_of(space: Space, made: Candidate) -> tuple[Choice, ...]:
-    """The choices that a candidate of `space` met."""
+    """The choices that a candidate of `space` met, by numbers where their steps were undone."""
     names: list[str] = []
     for step in made.schedule.trace:
         if REGISTRY[step.verb].domain is not None:
             of = next((arg for arg in step.args if isinstance(arg, Ref)), None)
             names.append(of.name if of else f"choice {len(names)}")
+    if len(names) != len(made.domains):
+        names = [f"choice {k}" for k in range(len(made.domains))]
     given = getattr(space, "choices", ())
     names = [*given, *names[len(given) :]][: len(names)]
     return tuple(Choice(name, domain) for name, domain in zip(names, made.domains, strict=True))

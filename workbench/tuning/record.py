@@ -321,7 +321,13 @@ class Record:
                 ) from None
 
     def _write(self, text: str) -> None:
-        before = os.fstat(self._file).st_size
+        found = os.fstat(self._file)
+        if not found.st_nlink:
+            raise RecordError(
+                f"Can't write the record {self.path.name}: it was deleted meanwhile"[:119],
+                hint="start the search again: it begins a new one",
+            )
+        before = found.st_size
         rest = text.encode()
         try:
             while rest:

@@ -121,19 +121,8 @@ def tune(
         with suppress(Stopped), seen:
             _run(search, kept, measurer, trials, watch)
         best = _winner(search, kept)
-    if best is None and _correct(kept):
-        raise TuneError(
-            f"Can't tune {func.name}: its space makes another program of the same decisions"[:119],
-            detail="no correct trial can be made again, so there is nothing to hand back",
-            hint="let it choose by sch.sample_categorical and its like alone, not by random",
-        )
     if best is None:
-        why, count = _commonest(kept)
-        raise TuneError(
-            f"Can't tune {func.name}: none of {count_text(count, 'candidate')} is correct"[:119],
-            detail=f"most often: {why}",
-            hint="widen the space, or try one candidate by hand to see where it fails",
-        )
+        raise _nothing(func.name, space, kept)
     return Tuned.of(best, tried)
 
 
@@ -339,6 +328,23 @@ def _check(
             f"Can't tune {func.name}: its shapes have sizes that only a call tells",
             hint='give them numbers: func.specialize({"n": 1024})',
         )
+
+
+def _nothing(name: str, space: Space | None, record: Record) -> TuneError:
+    """Why a search has no winner."""
+    if _correct(record):
+        return TuneError(
+            f"Can't tune {name}: its space makes another program of the same decisions"[:119],
+            detail="no correct trial can be made again, so there is nothing to hand back",
+            hint="let it choose by sch.sample_categorical and its like alone, not by random",
+        )
+    why, count = _commonest(record)
+    do = "widen the space" if space else "give a space of your own, space=…"
+    return TuneError(
+        f"Can't tune {name}: none of {count_text(count, 'candidate')} is correct"[:119],
+        detail=f"most often: {why}",
+        hint=f"{do}, or try one candidate by hand to see where it fails",
+    )
 
 
 def _commonest(record: Record) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from workbench.diag import Fail
+from workbench.history.history import TRIED
 from workbench.ir import Kernel, PrimFunc
 from workbench.runtime.building import build, unproved
 from workbench.runtime.built import Built
@@ -136,11 +137,9 @@ def _of(given: Schedule, made: object) -> Schedule:
     """The schedule that a space made of the `given` one: itself, or another of its history."""
     if made is None:
         return given
-    if not isinstance(made, Schedule) or made.history is not given.history:
-        raise Refused(
-            "The space returns something else than the schedule that it was given",
-            hint="take steps on that schedule, and return it, or nothing",
-        )
+    own = isinstance(made, Schedule) and made.history is given.history
+    if not isinstance(made, Schedule) or not own or made.node.id == TRIED:
+        raise Refused("The space returns something else than the schedule that it was given")
     return made
 
 
