@@ -182,7 +182,7 @@ def open_link(url: str, folder: Path, port: int | None, browser: bool) -> int:
         notebook = write_notebook(url, folder)
     except OSError as error:
         return _refuse(f"cannot put a notebook into {folder}: {_fault(error)}", "open URL")
-    print(f"made  {notebook}", flush=True)
+    print(f"made  {notebook}: run its cell (Shift+Enter)", flush=True)
     return run_jupyter(lab_command(folder, port, browser, notebook.name))
 
 

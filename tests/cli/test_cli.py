@@ -198,7 +198,7 @@ def test_a_link_opens_in_a_new_notebook_whose_cell_makes_its_lab(
     folder = tmp_path / "mine"
     for name in ("link-1.ipynb", "link-2.ipynb"):  # what is there stays
         assert cli.main(["open", url, "--dir", str(folder), "--no-browser"]) == 7
-        assert capsys.readouterr().out == f"made  {folder / name}\n"
+        assert capsys.readouterr().out == f"made  {folder / name}: run its cell (Shift+Enter)\n"
         assert started.pop() == cli.lab_command(folder, None, False, name)
         assert f"--LabApp.default_url=/lab/tree/{name}" in cli.lab_command(folder, None, True, name)
         book = nbformat.read(folder / name, as_version=4)
