@@ -38,6 +38,7 @@ from benchmarks import (
     sharing,
     tensor_cores,
     tile_convolutions,
+    tiled_layers,
     vendor,
 )
 from benchmarks.histories import histories, large
@@ -140,6 +141,7 @@ def report(results: Results) -> str:
         "lesson 10",
         "lesson 11",
         "lesson 11 beside cuBLAS",
+        "lesson 12",
         "any size",
         "any size, time",
         "choices",
@@ -182,6 +184,7 @@ def parts_of(
         "lesson 10": lambda: tile_convolutions.measure(results, runs),
         "lesson 11": lambda: half_products.measure(results, runs),
         "lesson 11 beside cuBLAS": half_products.beside_cublas,
+        "lesson 12": lambda: tiled_layers.measure(results, runs),
         "any size": any_size.compare,
         "any size, time": any_size.time_one,
         "choices": choices.compare,

@@ -224,8 +224,10 @@ def large_branches() -> wb.Schedule:
         for keep in (False, True):
             sch.goto(0)
             blocking(sch, *tiles, keep=keep)
-    sch.goto(0)
-    return blocking_with_shared(sch, 8, 8, 8, 8, 8)
+    for depth in (16, 8):
+        sch.goto(0)
+        blocking_with_shared(sch, 8, 8, 8, 8, depth)
+    return sch
 
 
 def ahead_small() -> wb.Schedule:

@@ -195,7 +195,8 @@ def test_a_recorded_time_is_used(no_gpu: DeviceReport, capsys: pytest.CaptureFix
 def test_a_gpu_measures(monkeypatch: pytest.MonkeyPatch):
     made = tvm.build(scheduled(), target="cuda")
     calls: list[object] = []
-    gpu = DeviceReport("a GPU", "it is there", gpu=SimpleNamespace(arch="sm_90"))  # type: ignore[arg-type]
+    found: Any = SimpleNamespace(arch="sm_90")
+    gpu = DeviceReport("a GPU", "it is there", gpu=found)
     monkeypatch.setattr("workbench.runtime.built.device", lambda: gpu)
     monkeypatch.setattr(launching, "run", lambda *args: calls.append("run"))
     timing = wb.runtime.Timing(samples=(1e-6, 3e-6), device="a GPU", how="", clocks="", date="")

@@ -18,6 +18,7 @@ from workbench.lesson import loads_of
 from workbench.lesson.half_products import by_calls, half_product, in_tiles
 from workbench.lesson.programs import Ways, staged, stages
 from workbench.lesson.questions import QUESTIONS
+from workbench.lesson.spaces import layer, tile_layer
 from workbench.lesson.tile_convolutions import share_out as to_warps
 from workbench.lesson.tile_convolutions import tensor_cores, tensorize_tiles, tile_convolution
 from workbench.schedule import Schedule
@@ -117,6 +118,13 @@ def by_lanes() -> Schedule:
     return sch
 
 
+def layered(*tiles: Any) -> Schedule:
+    """Lesson 12's layer, in such tiles."""
+    sch = Schedule(layer())
+    tile_layer(sch, *tiles)
+    return sch
+
+
 HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
     "vector_2_4": (lambda: added([2, 4]), ""),
     "vector_4_2": (lambda: added([4, 2]), ""),
@@ -139,6 +147,8 @@ HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
     "ahead_": (ahead_small, "C_update"),
     "warp_uses": (shared_out, ""),
     "warp_calls": (tensorized, ""),
+    "layer_blocks": (partial(layered, (4, 128, 1), (1, 1, 7), (7, 1, 1), 4), "conv2d_nchw_update"),
+    "layer_weights": (partial(layered, (16, 32, 1), (7, 1, 1), (1, 7, 1), 8), "conv2d_nchw_update"),
     "ldmatrix_calls": (by_lanes, "C_update_o"),
     "swizzled_turns": (by_lanes, "C_update_o"),
     "groups_left": (by_lanes, "C_update_o"),
