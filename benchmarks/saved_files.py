@@ -225,7 +225,7 @@ def _bytes_changed(raw: bytes, choose: random.Random) -> bytes:
 
 
 def _text_changed(text: str, choose: random.Random) -> str:
-    rows = text.splitlines()
+    rows = text.splitlines() or [""]
     row = choose.randrange(len(rows))
     other = rows[choose.randrange(len(rows))]
     words = rows[row].split(" ")

@@ -18,6 +18,7 @@ _HOME = {
     "ScheduleWarning": "schedule",
     "TensorIntrin": "intrin",
     "load": "schedule",
+    "open": "schedule",
     "structural_equal": "ir",
     "assert_structural_equal": "ir",
     "build": "runtime",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench.schedule import Schedule as Schedule
     from workbench.schedule import ScheduleError as ScheduleError
     from workbench.schedule import ScheduleWarning as ScheduleWarning
+    from workbench.schedule.link import open as open
     from workbench.schedule.load import load as load
     from workbench.script import ParseError as ParseError
     from workbench.script import T as T

@@ -1,4 +1,4 @@
-"""The command line: ``workbench lab`` opens the lessons, ``workbench doctor`` says what is here."""
+"""The command line: ``workbench lab`` opens the lessons, ``open`` a link, ``doctor`` looks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,14 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=workbench.__version__)
     commands = parser.add_subparsers(dest="command", required=True)
     lab = commands.add_parser("lab", help="copy the lessons to a folder and open JupyterLab there")
-    folder = Path("workbench-lessons")
-    kept = "where your copies are kept (default: %(default)s)"
-    lab.add_argument("--dir", type=Path, default=folder, help=kept)
-    free = "JupyterLab's port (default: the first that is free from 8888 on)"
-    lab.add_argument("--port", type=_port, default=None, help=free)
-    lab.add_argument(
-        "--no-browser", action="store_true", help="only print the address (default: open)"
-    )
+    _add_jupyter(lab, "where your copies are kept")
     lab.add_argument(
         "--copy-only", action="store_true", help="only copy the lessons (default: open them)"
     )
@@ -43,10 +37,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ends = f"{about}; ends with 1 where a package is missing"
     tell = commands.add_parser("doctor", help=about, description=ends)
     tell.add_argument("--json", action="store_true", help="as JSON (default: as text)")
+    link = commands.add_parser("open", help="open a link's lab in JupyterLab, in a new notebook")
+    link.add_argument("url", help="a link of a lab, in quotes")
+    _add_jupyter(link, "where the notebook is put")
     options = parser.parse_args(arguments)
     if options.command == "doctor":
         return print_doctor(options.json)
+    if options.command == "open":
+        return open_link(options.url, options.dir, options.port, not options.no_browser)
     return open_lab(options.dir, options.port, not options.no_browser, options.copy_only)
+
+
+def _add_jupyter(command: argparse.ArgumentParser, kept: str) -> None:
+    """What both commands that open JupyterLab are told."""
+    folder = Path("workbench-lessons")
+    command.add_argument("--dir", type=Path, default=folder, help=f"{kept} (default: %(default)s)")
+    free = "JupyterLab's port (default: the first that is free from 8888 on)"
+    command.add_argument("--port", type=_port, default=None, help=free)
+    command.add_argument(
+        "--no-browser", action="store_true", help="only print the address (default: open)"
+    )
 
 
 # --- lab ------------------------------------------------------------------------------------------
@@ -58,17 +68,20 @@ def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> 
         for line in copy_lessons(folder):
             print(line, flush=True)
     except OSError as error:
-        exists = isinstance(error, FileExistsError)
-        fault = "there is a file of that name" if exists else f"{error.filename}: {error.strerror}"
-        return _refuse(f"cannot copy the lessons to {folder}: {fault}")
+        return _refuse(f"cannot copy the lessons to {folder}: {_fault(error)}", "lab")
     if copy_only:
         return 0
     if not os.access(folder, os.W_OK | os.X_OK):
-        return _refuse(f"you may not write in {folder}, so nothing you do there would be saved")
+        why = f"you may not write in {folder}, so nothing you do there would be saved"
+        return _refuse(why, "lab")
+    return run_jupyter(lab_command(folder, port, browser))
+
+
+def run_jupyter(command: list[str]) -> int:
+    """Run JupyterLab by `command` until it is closed; its exit status."""
     if find_spec("jupyterlab") is None:
         print("JupyterLab is not installed. Install it: pip install jupyterlab", file=sys.stderr)
         return 1
-    command = lab_command(folder, port, browser)
     with TemporaryDirectory() as own, subprocess.Popen(command, env=quiet(Path(own))) as process:
         while True:
             try:
@@ -93,9 +106,14 @@ def quiet(own: Path) -> dict[str, str]:
     return os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, [str(own), others]))}
 
 
-def _refuse(found: str) -> int:
-    print(f"{found}\nChoose another folder: workbench lab --dir FOLDER", file=sys.stderr)
+def _refuse(found: str, command: str) -> int:
+    print(f"{found}\nChoose another folder: workbench {command} --dir FOLDER", file=sys.stderr)
     return 1
+
+
+def _fault(error: OSError) -> str:
+    exists = isinstance(error, FileExistsError)
+    return "there is a file of that name" if exists else f"{error.filename}: {error.strerror}"
 
 
 def _port(text: str) -> int:
@@ -104,13 +122,14 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def lab_command(folder: Path, port: int | None, browser: bool) -> list[str]:
-    """The call that opens JupyterLab on the map in `folder`, or on the first of its lessons."""
+def lab_command(folder: Path, port: int | None, browser: bool, notebook: str = "") -> list[str]:
+    """The call that opens JupyterLab on a `notebook` in `folder`: by default on the map, or on the
+    first of the lessons."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
     lessons = sorted(path.name for path in folder.glob("*.ipynb"))
     lessons.sort(key=lambda name: name != "index.ipynb")
-    if lessons:
-        command.append(f"--LabApp.default_url=/lab/tree/{lessons[0]}")
+    if first := notebook or next(iter(lessons), ""):
+        command.append(f"--LabApp.default_url=/lab/tree/{first}")
     if port is not None:
         command.append(f"--ServerApp.port={port}")
     if not browser:
@@ -147,6 +166,44 @@ def copy_lessons(folder: Path) -> Iterator[str]:
 def _hidden(path: Path, root: Path) -> bool:
     parts = path.relative_to(root).parts
     return any(part.startswith(".") or part in ("__pycache__", "my-work") for part in parts)
+
+
+# --- open -----------------------------------------------------------------------------------------
+
+
+def open_link(url: str, folder: Path, port: int | None, browser: bool) -> int:
+    """Put a notebook with the lab of the link `url` into `folder`, and run JupyterLab on it."""
+    try:
+        workbench.open(url)
+    except workbench.ScheduleError as error:
+        print(error, file=sys.stderr)
+        return 1
+    try:
+        notebook = write_notebook(url, folder)
+    except OSError as error:
+        return _refuse(f"cannot put a notebook into {folder}: {_fault(error)}", "open URL")
+    print(f"made  {notebook}: run its cell (Shift+Enter)", flush=True)
+    return run_jupyter(lab_command(folder, port, browser, notebook.name))
+
+
+def write_notebook(url: str, folder: Path) -> Path:
+    """A new notebook in `folder`, whose one cell opens the lab of `url`; OSError where it fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = (f"link-{k}.ipynb" for k in count(1))
+    path = next(folder / name for name in names if not (folder / name).exists())
+    text = "".join(url.split())  # as it is read: mail breaks long lines
+    cell: dict[str, Any] = {
+        "cell_type": "code",
+        "id": "link",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+        "source": f"import workbench as wb\n\nlab = wb.lab(wb.open({text!r}))\nlab",
+    }
+    python = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = {"cells": [cell], "metadata": {"kernelspec": python}, "nbformat": 4, "nbformat_minor": 5}
+    write_whole(path, json.dumps(made, indent=1) + "\n")
+    return path
 
 
 # --- doctor ---------------------------------------------------------------------------------------

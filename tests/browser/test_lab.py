@@ -447,6 +447,12 @@ def test_a_restarted_kernel_is_told(lab_page: Page):
     expect(again.locator(".wb-run .wb-go")).to_be_visible()
 
 
+NO_CLIPBOARD = """() => {
+  navigator.clipboard.writeText = () => Promise.reject(new Error("not here"));
+  document.execCommand = () => false;
+}"""
+
+
 def test_the_code_of_the_path_is_copied(plain: Plain):
     lab = plain.first_lab()
     bind_by_mouse(lab)
@@ -457,6 +463,35 @@ def test_the_code_of_the_path_is_copied(plain: Plain):
     expect(lab.locator(".wb-copy")).to_have_text("copied")
     text = plain.page.evaluate("navigator.clipboard.readText()")
     assert text.startswith("import workbench as wb") and text.rstrip().endswith('"threadIdx.x")')
+
+
+def test_a_link_to_the_step_is_copied_by_keyboard_or_shown_to_be_copied(plain: Plain):
+    plain.page.set_viewport_size({"width": 829, "height": 720})
+    lab = plain.first_lab()
+    bind_by_mouse(lab)
+    plain.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = lab.get_by_role("button", name="link")
+    button.focus()
+    plain.page.keyboard.press("Enter")
+    box, area = lab.locator(".wb-share [popover]"), lab.get_by_label("the link", exact=True)
+    expect(box.get_by_role("status")).to_contain_text("The link is copied. It holds the program")
+    url = plain.labs[0].link()
+    assert plain.page.evaluate("navigator.clipboard.readText()") == url
+    expect(area).to_be_focused()
+    shoot(plain.page, "link-copied")
+    accessible(plain.page, ".wb-share")
+    plain.page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    expect(button).to_be_focused()
+    plain.dark(True)
+    plain.page.set_viewport_size({"width": 1400, "height": 1000})
+    plain.page.evaluate(NO_CLIPBOARD)
+    button.click()
+    expect(box.get_by_role("status")).to_contain_text("Copy the link (Ctrl+C).")
+    assert area.evaluate("el => el.value.slice(el.selectionStart, el.selectionEnd)") == url
+    assert inside(plain.page.locator("body"), box)
+    shoot(plain.page, "link-shown")
+    accessible(plain.page, ".wb-share")
 
 
 def test_a_refusal_is_shown_where_one_looks(plain: Plain):
@@ -573,6 +608,7 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
     page.get_by_role("tab", name="memory").click()
     expect(root.locator(".wb-machine")).to_contain_text("global memory")
     expect(root.locator(".wb-run .wb-go")).to_be_hidden()
+    expect(root.locator(".wb-share")).to_be_hidden()
     expect(root.locator(".wb-said")).to_contain_text('bind(i_1, "threadIdx.x")')
     every_pane_of_every_step(root)
     stop_by_stop(root)

@@ -9,10 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import workbench
+from tests.widgets.programs import ADD, parse
 from workbench import cli, runtime
+from workbench.history.link import link
 from workbench.runtime import DeviceReport
 
 
@@ -182,6 +185,47 @@ def test_a_folder_that_may_not_be_written_is_not_opened(
     assert capsys.readouterr().err == told and started == []
 
 
+@pytest.fixture
+def url() -> str:
+    sch = workbench.Schedule(parse(ADD))
+    sch.split("i", factors=[2, 4])
+    return link(sch.node)
+
+
+def test_a_link_opens_in_a_new_notebook_whose_cell_makes_its_lab(
+    url: str, tmp_path: Path, started, capsys
+):
+    folder = tmp_path / "mine"
+    for name in ("link-1.ipynb", "link-2.ipynb"):  # what is there stays
+        assert cli.main(["open", url, "--dir", str(folder), "--no-browser"]) == 7
+        assert capsys.readouterr().out == f"made  {folder / name}: run its cell (Shift+Enter)\n"
+        assert started.pop() == cli.lab_command(folder, None, False, name)
+        assert f"--LabApp.default_url=/lab/tree/{name}" in cli.lab_command(folder, None, True, name)
+        book = nbformat.read(folder / name, as_version=4)
+        nbformat.validate(book)
+        (cell,) = book.cells
+        made = f"lab = wb.lab(wb.open({url!r}))"
+        assert cell.source == f"import workbench as wb\n\n{made}\nlab"
+
+
+def test_a_link_that_is_refused_or_has_no_place_starts_nothing(
+    url: str, tmp_path: Path, started, capsys
+):
+    assert cli.main(["open", url[:-30], "--dir", str(tmp_path / "mine")]) == 1
+    assert capsys.readouterr().err == (
+        "Can't open this link: part of it is missing or changed.\n"
+        "do:    copy it again, whole: the link button of a lab and lab.link() make one\n"
+    )
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    assert cli.main(["open", url, "--dir", str(taken)]) == 1
+    assert capsys.readouterr().err == (
+        f"cannot put a notebook into {taken}: there is a file of that name\n"
+        "Choose another folder: workbench open URL --dir FOLDER\n"
+    )
+    assert started == [] and list(tmp_path.iterdir()) == [taken]
+
+
 @pytest.mark.parametrize("port", ["65536", "0", "-1", "8.5", "x", "²"])
 def test_a_port_is_a_number_that_a_port_can_have(port: str, capsys):
     with pytest.raises(SystemExit) as stop:
@@ -256,7 +300,7 @@ def test_doctor_as_json_says_the_same(monkeypatch, capsys):
     ]
 
 
-@pytest.mark.parametrize("command", ["lab", "doctor"])
+@pytest.mark.parametrize("command", ["lab", "open", "doctor"])
 def test_help_says_what_holds_without_an_option(command: str, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main([command, "--help"])

@@ -17,6 +17,7 @@ from tests.support.saved_page import saved_state
 from tests.widgets.programs import ADD, WINDOW, apply, bind_both, key, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
+from workbench.history import link
 from workbench.history.write_whole import NotWritten
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
@@ -371,6 +372,47 @@ def test_the_page_without_a_script_follows_the_lab(outputs: list):
     before = len(outputs)
     lab.place = key(lab, "i_0")
     assert len(outputs) == before, "what stays the same is not sent again"
+
+
+def test_a_link_opens_at_the_program_that_is_shown(monkeypatch: pytest.MonkeyPatch):
+    lab = add_lab(address="https://example.org/play.html")
+    bind_both(lab)
+    lab.at = 2
+    said: list[Any] = []
+    lab.send = said.append
+    send(lab, do="link")
+    assert said[-1] == {"link": lab.link()}
+    assert lab.link().startswith("https://example.org/play.html#workbench1.")
+    found = wb.open(lab.link())
+    assert found.node.label == lab.history[2].label and len(found.history) == 3
+    wb.assert_structural_equal(found.func, lab.history[2].func)
+    monkeypatch.setattr(link, "MOST_STEPS", 1)
+    send(lab, do="link")
+    assert said[-1] == {"link": ""}
+    assert lab.status["error"]["headline"] == (
+        "Can't make a link: 2 steps lead here, and one holds 1."
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        (
+            "play.html",
+            "Can't make links to 'play.html': it is no address.\n"
+            f"do:    give a whole one, such as {link.ADDRESS}",
+        ),
+        (
+            "https://example.org/#top",
+            "Can't make links to 'https://example.org/#top': it has a fragment of its own.\n"
+            "do:    leave out what begins with #: the steps stand there",
+        ),
+    ],
+)
+def test_an_address_is_a_whole_one_without_a_fragment(address: str, text: str):
+    with pytest.raises(Fail) as error:
+        add_lab(address=address)
+    assert str(error.value) == text
 
 
 def test_a_saved_page_holds_every_pane_of_every_node(tmp_path: Path):

@@ -29,20 +29,35 @@ DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, RecursionError, Typ
 
 def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
     """A whole history, and where in it a schedule stands, as data that JSON can hold."""
+    return _to_data(history, list(history), at, history.answers)
+
+
+def path_to_data(at: HistoryNode) -> dict[str, Any]:
+    """The steps that lead to `at`, and nothing else of its history, as `to_data` tells them."""
+    return _to_data(at.history, at.path(), at, {})
+
+
+def _to_data(
+    history: History, kept: Sequence[HistoryNode], at: HistoryNode, answers: Mapping[str, str]
+) -> dict[str, Any]:
+    number = {node: k for k, node in enumerate(kept)}
     nodes = [
-        {"parent": node.parent.id, **marks_to_data(node.marks), "step": step_to_data(node.step)}
-        for node in history
+        {
+            "parent": number[node.parent],
+            **marks_to_data(node.marks),
+            "step": step_to_data(node.step),
+        }
+        for node in kept
         if node.parent and node.step
     ]
-    root = history.root
     return {
         "format": FORMAT,
         "version": VERSION,
         "program": history.text,
-        **marks_to_data(root.marks),
+        **marks_to_data(history.root.marks),
         "nodes": nodes,  # in the order of their numbers, from 1
-        "at": at.id,
-        "answers": dict(history.answers),
+        "at": number[at],
+        "answers": dict(answers),
     }
 
 

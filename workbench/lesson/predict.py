@@ -393,8 +393,9 @@ def how_many(
     `why` explains it, `others` and `slips` say what is true of the wrong ones.
     """
     wrong = _wrong(measure, others, slips)
+    of_steps = not steps.startswith("choose an answer")  # else of the program as it is
     return Question(
-        name=f"{name} after {steps.removeprefix('apply ')}",
+        name=f"{name} after {steps.removeprefix('apply ')}" if of_steps else name,
         text=text,
         choices=(*choices, NOT_SURE),
         judge=_of(asked, lambda func: Verdict(measure(func), why, wrong(func))),

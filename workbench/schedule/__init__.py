@@ -7,6 +7,7 @@ from workbench.history.history import History, HistoryNode
 from workbench.history.step import Step
 from workbench.history.trace import Trace
 from workbench.schedule.actions import Option, Verdict
+from workbench.schedule.link import open
 from workbench.schedule.load import load
 from workbench.schedule.schedule import Schedule
 
@@ -23,6 +24,7 @@ __all__ = [
     "Trace",
     "Verdict",
     "load",
+    "open",
     "trace_from_data",
     "trace_to_data",
 ]

@@ -13,6 +13,7 @@ import traitlets
 
 from workbench import draw
 from workbench.diag import size_text
+from workbench.history.link import ADDRESS
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
 from workbench.widgets import static
@@ -119,6 +120,11 @@ class Lab(anywidget.AnyWidget):
         if isinstance(message, Mapping) and message.get("do") in ("try", "weigh"):
             self._try(message)
             return
+        if isinstance(message, Mapping) and message.get("do") == "link":
+            with self._turn() as session:
+                made = session.linked()
+            self.send({"link": made})
+            return
         with self._turn() as session:
             session.ask(message)
         self._answer()
@@ -170,6 +176,16 @@ class Lab(anywidget.AnyWidget):
             session.ask({"do": "run", "on": on})
         self.jobs.wait()
         return self.session.page.get("run", {})
+
+    def link(self) -> str:
+        """A link that opens at the program that the lab shows: `wb.open` makes a schedule of it.
+
+        The program that the history began with and the steps that lead there are all in the link,
+        behind its ``#``, with their names; no answers, and no other branch. Raises ScheduleError
+        for more than 500 steps or 256 KiB.
+        """
+        with self.jobs.turn:
+            return self.session.link()
 
     def save(self, path: str | Path) -> None:
         """Write the whole history and the answers to `path`; `wb.load` reads it.
@@ -252,6 +268,7 @@ def lab(
     target: str = draw.GPU,
     height: int | None = None,
     autosave: str | Path | None = None,
+    address: str = ADDRESS,
 ) -> Lab:
     """A lab over `schedule`'s history, with its own cursor; a program gets a schedule of its own.
 
@@ -277,12 +294,13 @@ def lab(
     cell that runs again offers to go on where its lab stood. With `autosave`, a path, every step is
     kept in that file beside what it holds, and a later lab offers to go on from there; on an
     exercise's schedule that is so without it, too. A file that holds something else is left alone,
-    and another beside it used.
+    and another beside it used. *link*, as `lab.link()`, makes a link to `address`, by default the
+    project's page, that opens at the program that is shown.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
     than four costs, for a `question` of a cost that is not among them, for a `target` of which
     nobody knows how fast it is, for an array that does not fit its parameter, for a `height` of
-    less than 440, and where `autosave` is no path.
+    less than 440, where `autosave` is no path, and where `address` is none.
 
     >>> lab = wb.lab(sch, actions=["split", "bind"], panes=["who"])
     >>> lab.close()
@@ -302,4 +320,5 @@ def lab(
         target=target,
         height=height,
         autosave=autosave,
+        address=address,
     )

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.history.link import link
 from workbench.ir import PrimFunc
 from workbench.runtime.launching import waiting
 from workbench.schedule import Schedule
@@ -65,6 +66,7 @@ class Session:
         steps.stand(self.cursor, schedule.node)
         self.desk = desk_of(self.cursor.node, options)
         self.breaking, self.trying = Breaking(self.desk), Trying(self.desk)
+        self._address = options.address
         asked, task = options.question, options.task
         cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
         self.keeping = Keeping(schedule, self.cursor, options.autosave, cell)
@@ -466,6 +468,16 @@ class Session:
         """Offer that work no more."""
         self.keeping.forget()
         self._offer_again()
+
+    def link(self) -> str:
+        """A link that opens at the program that is shown. Raises ScheduleError for one too long."""
+        return link(self.history[self.at], self._address)
+
+    def linked(self) -> str:
+        """`link`; "" where there is none, and the status tells why."""
+        made: list[str] = []
+        self._guard(lambda: made.append(self.link()))
+        return "".join(made)
 
     def _save(self) -> None:
         status = self.state["status"]

@@ -14,6 +14,7 @@ from workbench import draw, runtime
 from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
+from workbench.history.link import ADDRESS, check_address
 from workbench.insight.launched import rates_of
 from workbench.ir import Block, For
 from workbench.target import CATALOGUE, get
@@ -65,6 +66,7 @@ class Options:
     target: str = draw.GPU
     height: int | None = None
     autosave: str | Path | None = None
+    address: str = ADDRESS
 
     def __post_init__(self) -> None:
         known(self.actions, REGISTRY, "action")
@@ -74,6 +76,7 @@ class Options:
         check_guess(self.question, self.costs)
         check_target(self.target)
         known(self.panes, [*PANES, "loops", *MACHINE_PANES], "pane")
+        check_address(self.address)
 
 
 def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:

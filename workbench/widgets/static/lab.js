@@ -8,6 +8,7 @@ import { guard, h, keepFocus } from "./dom.js";
 import { frameLab, screenButton } from "./frame.js";
 import { historyPane } from "./history.js";
 import { lecture } from "./lecture.js";
+import { linkPane } from "./link.js";
 import { linkMarks } from "./marks.js";
 import { verbMenu } from "./menu.js";
 import { Lab } from "./model.js";
@@ -41,10 +42,10 @@ export function openLab({ model, el }) {
   });
   const [machine, compare] = [machinePane(lab, menu), comparePane(lab)];
   const [history, run, opened] = [historyPane(lab), runPane(lab), openedCosts(lab, menu)];
-  const costs = costStrip(lab, opened);
+  const [costs, link] = [costStrip(lab, opened), linkPane(lab)];
   const parts = [
     ...[question, program, machine, costs, history, actions, run, compare, menu, opened],
-    ...[breaking, found],
+    ...[breaking, found, link],
   ];
   root.append(
     h("div.wb-top", {}, question.pane, status.bar),
@@ -54,7 +55,7 @@ export function openLab({ model, el }) {
       "div.wb-bar",
       {},
       history.pane,
-      h("div.wb-acts", {}, actions.pane, run.pane, screenButton(root)),
+      h("div.wb-acts", {}, actions.pane, run.pane, link.pane, screenButton(root)),
     ),
     menu.pane,
     opened.pane,
@@ -93,7 +94,11 @@ export function openLab({ model, el }) {
     lab.gone = true;
     soon();
   };
-  const onAnswer = (said) => (said?.tried ? trying.heard(said) : lab.answered());
+  const onAnswer = (said) => {
+    if (said?.tried) return trying.heard(said);
+    lab.answered();
+    if (said?.link !== undefined) link.heard(said.link);
+  };
   // told when the kernel restarts or is found again; its channels close a moment later
   const onLive = () => setTimeout(() => lab.ask({ do: "look" }), 500);
   const unteach = lecture(lab, root, soon);

@@ -1,8 +1,7 @@
 // An exercise: the steps that were clicked, as lines for the cell that is handed in.
 
-import { copied } from "./code.js";
+import { copyBox } from "./copying.js";
 import { h, prose, spoken } from "./dom.js";
-import { popup } from "./popup.js";
 
 const THERE =
   "Put them into the cell for your steps, the one above the cell that opened this lab, in place " +
@@ -11,32 +10,23 @@ const THERE =
 /** What stands in an exercise's lab in the place of a question. */
 export function exerciseCard(lab) {
   const lines = lab.page.taken;
-  const told = h("p", { role: "status" });
-  const area = h("textarea", { readonly: true, "aria-label": "your steps as code" });
-  const panel = h("div.wb-taken", {}, told, area);
-  const box = popup(panel);
+  const box = copyBox({
+    label: "your steps as code",
+    what: "The lines are",
+    todo: "Copy the lines (Ctrl+C).",
+  });
   const take = h(
     "button",
-    { disabled: !lines, "aria-haspopup": "dialog", "data-f": "take", onclick: open },
+    { disabled: !lines, "aria-haspopup": "dialog", "data-f": "take" },
     "take as code",
   );
+  take.onclick = () => box.open(() => take, lines, THERE);
   const { goals = [] } = lab.page;
   return [
     h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lab), take),
     goals.length ? h("ul.wb-goals", { "aria-label": "goals" }, goals.map(goal)) : "",
-    panel,
+    box.panel,
   ];
-
-  async function open() {
-    area.value = lines;
-    area.rows = lines.split("\n").length;
-    box.open(() => take);
-    const done = await copied(lines);
-    told.textContent = `${done ? "The lines are copied." : "Copy the lines (Ctrl+C)."} ${THERE}`;
-    box.place(); // with its words it is wider
-    area.focus();
-    area.select();
-  }
 }
 
 /** A goal, ticked where the program that is shown reaches it. */
