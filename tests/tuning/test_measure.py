@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ from random import Random
 import pytest
 
 import workbench as wb
-from tests.tuning.programs import VECTOR, space
+from tests.tuning.programs import VECTOR, Planted, space
 from workbench import script, target, tuning
 from workbench.diag import Fail
 from workbench.runtime.devices import DeviceReport
@@ -137,3 +139,23 @@ def test_a_recorded_search_is_played_again(tmp_path):
     assert replayed.submit(MADE) == Outcome("correct", "recorded", (4e-6,))
     other = tuning.candidate(VECTOR, space, CUDA, ((16, 1, 64, 1), 0), Random(0))
     assert replayed.submit(other).reason == "the record has no time of this program"
+
+
+def test_what_ended_beside_a_fault_of_the_machine_is_kept(tmp_path, monkeypatch):
+    """The first of two fails, when the second has its outcome already."""
+    monkeypatch.setattr(tuning.run, "wait", lambda running, **_: concurrent.futures.wait(running))
+    asked, both = iter((True, False)), threading.Barrier(2)
+
+    def submit(candidate: Candidate) -> Outcome:
+        fails = next(asked)
+        both.wait(5)
+        if fails:
+            raise Fail("Can't measure on a GPU: it is gone")
+        return Outcome("correct", "measured", (1e-6,))
+
+    measurer, path = Planted(), tmp_path / "record.jsonl"
+    measurer.submit, measurer.side_by_side = submit, 2
+    asked_of = {"space": space, "target": "cuda", "trials": 2, "record": path}
+    with pytest.raises(Fail, match="it is gone"):
+        wb.tune(VECTOR, **asked_of, measurer=measurer, progress=lambda told: None)
+    assert len(tuning.read(path).ended) == 1

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Self, TextIO
+from typing import NoReturn, Self, TextIO
 
 from workbench import script
 from workbench import target as targets
@@ -122,7 +122,7 @@ def tune(
             _run(search, kept, measurer, trials, watch)
         best = _winner(search, kept)
     if best is None:
-        raise _nothing(func.name, space, kept)
+        _nothing(func.name, space, kept)
     return Tuned.of(best, tried)
 
 
@@ -180,9 +180,12 @@ def _ended(
 def _first(
     running: dict[Future[Outcome], tuple[Trial, Candidate]],
 ) -> Iterator[tuple[Ended, Candidate]]:
-    """Those that end first, taken out of what is `running`, by their numbers."""
+    """Those that end first, taken out of what is `running`, by their numbers.
+
+    What a fault of the machine ended comes last: it is raised, and the others are kept.
+    """
     done, _ = wait(running, return_when=FIRST_COMPLETED)
-    for future in sorted(done, key=lambda one: running[one][0].number):
+    for future in sorted(done, key=lambda one: (bool(one.exception()), running[one][0].number)):
         trial, candidate = running.pop(future)
         yield Ended(trial, future.result()), candidate
 
@@ -330,17 +333,17 @@ def _check(
         )
 
 
-def _nothing(name: str, space: Space | None, record: Record) -> TuneError:
-    """Why a search has no winner."""
+def _nothing(name: str, space: Space | None, record: Record) -> NoReturn:
+    """Raise TuneError, which says why a search has no winner."""
     if _correct(record):
-        return TuneError(
+        raise TuneError(
             f"Can't tune {name}: its space makes another program of the same decisions"[:119],
             detail="no correct trial can be made again, so there is nothing to hand back",
             hint="let it choose by sch.sample_categorical and its like alone, not by random",
         )
     why, count = _commonest(record)
     do = "widen the space" if space else "give a space of your own, space=…"
-    return TuneError(
+    raise TuneError(
         f"Can't tune {name}: none of {count_text(count, 'candidate')} is correct"[:119],
         detail=f"most often: {why}",
         hint=f"{do}, or try one candidate by hand to see where it fails",
