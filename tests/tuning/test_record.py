@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -13,7 +14,7 @@ import pytest
 import workbench as wb
 from benchmarks.tuning_records import damaged
 from tests.tuning.programs import VECTOR, Planted, space
-from workbench import tuning
+from workbench import script, tuning
 from workbench.tuning import Ended, Header, Outcome, Record, RecordError, Refusal, Trial
 
 HEADER = Header("program", "space", "cuda", "a GPU", "", "", "0", "random", 0, 4)
@@ -242,3 +243,17 @@ def test_a_record_that_is_deleted_meanwhile_is_missed(tmp_path):
         "Can't write the record record.jsonl: it was deleted meanwhile.\n"
         "do:    start the search again: it begins a new one"
     )
+
+
+def test_what_differs_is_shown_though_it_begins_alike(tmp_path):
+    path, program = tmp_path / "record.jsonl", script.show(VECTOR)
+    Record(path, replace(HEADER, program=program)).close()
+    with pytest.raises(RecordError) as refused:
+        Record(path, replace(HEADER, program=program.replace("float32(2)", "float32(3)")))
+    assert str(refused.value) == (
+        "Can't go on with record.jsonl: it is of another program.\n"
+        "found: it has …= A[vi] * T.float32(2)', and this search …= A[vi] * T.float32(3)'\n"
+        "do:    give another path for the record, or search what it is of"
+    )
+    with pytest.raises(RecordError, match="it is of another version of the workbench"):
+        Record(path, replace(HEADER, program=program, code="1"))

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -300,7 +301,9 @@ class Record:
             old, new = (getattr(h, one.name) for h in (lines.header, header))
             if old != new:
                 raise RecordError(
-                    f"Can't go on with {self.path.name}: it is of another {one.name}"[:119],
+                    f"Can't go on with {self.path.name}: it is of another {_called(one.name)}"[
+                        :119
+                    ],
                     detail=_both(old, new),
                     hint="give another path for the record, or search what it is of",
                 )
@@ -346,8 +349,18 @@ class Record:
         )
 
 
+def _called(name: str) -> str:
+    """A field of a header in words."""
+    return {"code": "version of the workbench", "per_batch": "size of batches"}.get(name, name)
+
+
 def _both(old: object, new: object) -> str:
-    short = [text if len(text) < 60 else f"{text[:57]}…" for text in (repr(old), repr(new))]
+    """What both are, from shortly before they differ: long programs begin alike."""
+    texts = repr(old), repr(new)
+    differ = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    start = differ - 20 if differ > 40 else 0
+    ends = [text[start:] for text in texts]
+    short = ["…" * bool(start) + (end if len(end) < 60 else f"{end[:57]}…") for end in ends]
     return f"it has {short[0]}, and this search {short[1]}"
 
 
