@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 
 import workbench as wb
 from tests.browser.plain import Plain
-from tests.browser.test_lab import shoot
+from tests.browser.test_lab import QUIET, shoot
 from tests.browser.test_pipelines import SIZES, SMALLEST
 from tests.browser.test_places import opened
 from tests.browser.test_requests import turn_to
@@ -29,6 +29,8 @@ def test_a_lane_is_pointed_at_and_chosen_and_a_swizzle_seen(plain: Plain):
     lab = plain.open([wb.lab(swizzled(), panes=["who"])]).locator(".wb-lab")
     expect(lab.get_by_role("tab", name="fragments")).to_be_visible()  # the program brings it
     turn_to(lab, "fragments")
+    expect(lab.locator(".wb-costs")).to_contain_text("modelled")
+    lab.evaluate(QUIET)  # what comes late draws the program anew, and folds it
     lab.get_by_role("button", name=re.compile("unchanged lines")).last.click()
     call = lab.get_by_label("call ")
     expect(call).to_have_value("mma.sync of C_update_o")

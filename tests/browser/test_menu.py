@@ -231,6 +231,7 @@ def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):
           notebook.activeCellIndex = at + 1; notebook.activeCell.node.focus(); }"""
     )
     keys.press("Shift+Tab")  # full screen
+    keys.press("Shift+Tab")  # link
     keys.press("Shift+Tab")
     expect(lab.locator(".wb-run .wb-go")).to_be_focused()
     keys.press("Shift+Tab")

@@ -37,13 +37,20 @@ def need(tool: str) -> str:
 
 
 def need_opencl() -> None:
-    """What `need` is for other tools, for a device that runs OpenCL."""
+    """What `need` is for other tools, for a device that runs OpenCL.
+
+    A PoCL that is older than the processor may not know how to compile for it.
+    """
     try:
         import pyopencl
 
-        pyopencl.get_platforms()
-    except Exception as error:  # no package, or no driver behind it
-        _miss("opencl", f'no OpenCL is here: pip install ".[opencl]" ({error})')
+        devices = [device for one in pyopencl.get_platforms() for device in one.get_devices()]
+        context = pyopencl.Context(devices[:1])
+        pyopencl.Program(context, "kernel void nothing() {}").build(cache_dir=False)
+    except Exception as error:  # no package, no driver behind it, or none for this processor
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        reason = next((line.strip() for line in lines if "error:" in line), "".join(lines[:1]))
+        _miss("opencl", f'no OpenCL is here: pip install ".[opencl]" ({reason})')
 
 
 def need_cc() -> None:

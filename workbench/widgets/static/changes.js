@@ -10,6 +10,7 @@ const CHANGED = ".wb-come, .wb-edit, .wb-gone, .wb-was";
 export function changesIn(body) {
   const button = h("button.wb-next", { onclick: () => show(below()[0]), "data-f": "changes" });
   let waiting = false; // the first change has not been brought into view yet
+  let placed = null; // how far it was scrolled for that
   const look = () => {
     if (!body.clientHeight) return;
     if (waiting) first();
@@ -19,11 +20,16 @@ export function changesIn(body) {
   };
   body.addEventListener("scroll", look);
   body.addEventListener("click", () => requestAnimationFrame(look)); // which may open a fold
-  new ResizeObserver(look).observe(body);
+  const stays = () => body.scrollTop === placed; // nobody has scrolled since
+  const resized = () => {
+    waiting ||= stays(); // what comes late takes room
+    look();
+  };
+  new ResizeObserver(resized).observe(body);
   return { button, drawn };
 
   function drawn(anew) {
-    waiting ||= anew;
+    waiting ||= anew || stays(); // in other room other lines are folded
     requestAnimationFrame(look);
   }
 
@@ -48,6 +54,7 @@ export function changesIn(body) {
     body.scrollTo(0, 0);
     const group = groups()[0];
     if (group) show(group);
+    placed = group ? body.scrollTop : null;
   }
 
   /** Scroll no further than it takes to see the lines of `group`, and their changed words. */

@@ -94,7 +94,7 @@ export function programPane(lab, breaking, trying, refolded) {
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") grips.mark();
     const now = `${lab.at} ${chosen}`;
-    changes.drawn(now !== shown && !now_ && !tried);
+    if (!tried) changes.drawn(now !== shown && !now_);
     shown = now;
     settle();
   }
