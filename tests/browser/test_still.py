@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.jupyter import OPEN, ROOT, Server, dark, open_lab
-from tests.browser.test_lab import bind_by_mouse, cell, first_lab, shoot
+from tests.browser.jupyter import OPEN, PANEL, ROOT, Server, dark, open_lab
+from tests.browser.test_lab import QUIET, bind_by_mouse, cell, first_lab, shoot
 
 SAVE = "() => window.jupyterapp.shell.currentWidget.context.save()"
 SHUT_DOWN = "() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"
@@ -37,6 +37,7 @@ def test_a_notebook_opened_again_shows_the_lab_or_its_last_page(lab_page: Page, 
     expect(cell(lab, "C[5]")).to_contain_text("thread 1")
     expect(still).to_be_hidden()
 
+    lab_page.locator(PANEL).evaluate(QUIET)  # other views are still being made
     lab_page.evaluate(SHUT_DOWN)
     open_lab(lab_page, server)
     lab_page.evaluate(OPEN, "01_vector_add.ipynb")
