@@ -243,3 +243,10 @@ def test_work_without_traffic_that_counts_is_under_the_level_roof():
     assert spots(roofline_picture([(3, one)]).strips[0]) == {
         "step 3": pytest.approx((log2(256 / 8), 0))
     }
+
+
+def test_idle_lanes_stand_beside_the_warps():
+    picture = occupancy_picture([occupancy(kernel(program(1320, 4)), H200)])
+    assert ", 28 of 32 lanes idle; " in picture.caption
+    assert "4 of 32 lanes; a block takes 1 of 64" in str(picture.strips)
+    assert "lanes" not in occupancy_picture([occupancy(kernel(program(1320, 64)), H200)]).caption

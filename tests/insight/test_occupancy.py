@@ -94,3 +94,12 @@ def test_nobody_knows_how_many_multiprocessors_there_are():
     assert (found.room, found.fraction, found.waves) == ((4, 4), (1.0, 1.0), (0.0, 0.0))
     assert found.limited_by == "warps"
     assert insight.occupancy(kernel(256), target.get("metal")) is None
+
+
+@pytest.mark.parametrize(
+    "threads, lanes", [(4, (4, 32)), (32, (32, 32)), (33, (33, 64)), (100, (100, 128))]
+)
+def test_lanes_of_a_block_that_have_no_thread(threads: int, lanes: tuple[int, int]):
+    found = occupancy(kernel(threads))
+    told = f" {lanes[1] - threads} of {lanes[1]} lanes of a block's warps have no thread."
+    assert found.lanes == lanes and (told in found.caption) == (threads % 32 != 0)

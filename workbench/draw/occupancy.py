@@ -60,7 +60,9 @@ def _caption(one: Occupancy) -> str:
         why = "registers decide"
     elif one.limited_by == LAUNCH:
         why = "the launch has too few blocks"
-    return f"{get(one.target).title}: {full} of its warps are there; {why}."
+    used, lanes = one.lanes
+    idle = f", {lanes - used} of {lanes} lanes idle" if used < lanes else ""
+    return f"{get(one.target).title}: {full} of its warps are there{idle}; {why}."
 
 
 def _strip(one: Occupancy, named: bool, key: bool) -> Scene:
@@ -99,7 +101,9 @@ def _bar(one: Occupancy, limit: Limit, y: float) -> Iterator[Shape]:
         "start",
     )
     low, high = sorted(limit.needed)
-    yield Words(_needed(limit, low, high), WIDE - 1, y + LINE - 4, "muted", "end")
+    used, lanes = one.lanes
+    partly = f"{used} of {lanes} lanes; " if limit.resource == "warps" and used < lanes else ""
+    yield Words(partly + _needed(limit, low, high), WIDE - 1, y + LINE - 4, "muted", "end")
     y += LINE
     wide, there = (WIDE - 2) * low / limit.available, residents(one)
     shapes: list[Shape] = [Rect(1, y, WIDE - 2, BAR, "room")]

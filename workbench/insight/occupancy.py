@@ -41,7 +41,8 @@ class Occupancy:
     multiprocessor holds. `limited_by` names what stands in the way of more, a resource or "blocks
     of the launch", if that is the same whatever the registers are; else it is "". `waves` is how
     many times the whole GPU is filled by all `blocks` of the launch. Where nobody knows how many
-    `multiprocessors` there are, both are 0, and the launch is no limit.
+    `multiprocessors` there are, both are 0, and the launch is no limit. `lanes` are those of a
+    block's warps that have a thread, and all of them.
     """
 
     kernel: str
@@ -56,6 +57,7 @@ class Occupancy:
     waves: tuple[float, float]
     blocks: int
     multiprocessors: int
+    lanes: tuple[int, int]
     caption: str
     table: Table
     kind: Kind = "modelled"
@@ -91,6 +93,9 @@ def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> O
         rows.append((LAUNCH, "1", blocks, f"{there:.3g}"))
     table = Table(("resource", "needed by a block", "there is", "blocks"), tuple(rows))
     caption = _caption(target, warps, (low, high), fraction, limited_by)
+    lanes = prod(kernel.block), warps * target.warp_size
+    if lanes[0] < lanes[1]:
+        caption += f" {lanes[1] - lanes[0]} of {lanes[1]} lanes of a block's warps have no thread."
     if recorded:
         caption += f" A thread has {count_text(span[0], 'register')} ({recorded})."
     return Occupancy(
@@ -106,6 +111,7 @@ def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> O
         (waves[0], waves[1]),
         blocks,
         target.sm_count or 0,
+        lanes,
         caption,
         table,
     )
