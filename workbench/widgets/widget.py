@@ -131,8 +131,12 @@ class Lab(anywidget.AnyWidget):
 
     def _try(self, message: Mapping[str, Any]) -> None:
         """Tell the view that asks what a step would make, or cost; no trait changes."""
-        with self.jobs.turn, collecting_later():
-            tried = self.session.tried(message)
+        with self._turn() as session:
+            try:
+                tried = session.tried(message)
+            except Exception as error:  # shown, as that of any request; nothing is tried then
+                session.failed(error)
+                return
         self.send({"tried": tried, "seq": message.get("seq"), "view": message.get("view")})
 
     def _answer(self) -> None:

@@ -135,3 +135,8 @@ def test_what_a_page_may_send() -> None:
     )
     with pytest.raises(Fail):
         lab.session.tried({"do": "try"})
+    sent: list[object] = []
+    lab.send = sent.append  # type: ignore[method-assign]
+    lab._on_message(None, {"do": "try", "step": 3}, None)
+    headline = "Can't read what the page sent: step is int, not dict."
+    assert lab.status["error"]["headline"] == headline and sent == []

@@ -94,6 +94,7 @@ export function gripNumbers(lab, trying, body) {
     const key = event.target.closest?.("[data-grip]")?.dataset.grip;
     if (!key || event.button || !event.isPrimary) return;
     event.preventDefault(); // selects no text
+    document.addEventListener("keydown", onKey);
     const grip = lab.page.grips[key];
     held = { key, grip, x: event.clientX, value: grip.value };
     dragged = false;
@@ -119,11 +120,13 @@ export function gripNumbers(lab, trying, body) {
   };
   body.addEventListener("pointerdown", ({ isPrimary }) => isPrimary || leave());
   body.addEventListener("lostpointercapture", leave);
-  body.ownerDocument.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape") return;
+  // also after a release that took nothing, since what it was refused for is still shown
+  function onKey({ key }) {
+    if (key !== "Escape" && body.isConnected) return;
+    document.removeEventListener("keydown", onKey);
     held = null;
     trying.drop();
-  });
+  }
   const ended = (event) => {
     if (dragged) event.stopPropagation();
     dragged = false;
