@@ -288,8 +288,8 @@ def lab(
     outputs) are for running; `question` is asked first, and what would answer it is hidden until
     it is. `task` says in a line what to do; given an exercise, its goals stand there, ticked as
     far as the program reaches them. `costs` names at most four counts to show, those of
-    `lesson.compare` ("global loads an output"), "idle threads", "turns a shared read", "global
-    sectors" or "turns of shared memory" (in all, as written, and told beside what a compiler
+    `lesson.compare` ("global loads an output"), "idle threads", "wavefronts a shared read", "global
+    sectors" or "shared wavefronts" (in all, as written, and told beside what a compiler
     issues), by default those that matter most to the program; "modelled time" beside them, which is
     there by default, is a bar in µs of the `target` that opens what they go to and what would help;
     with "guess first" there, each step asks what its time will be before it is shown. The `target`

@@ -231,7 +231,7 @@ def test_what_a_compiler_makes_of_it_is_told_where_a_lab_asks_for_it(monkeypatch
 
 def test_turns_of_shared_memory_are_modelled():
     """8 blocks: 5 warps store what they fetched, 4 read three words side by side."""
-    lab = wb.lab(window(), costs=["turns of shared memory"])
+    lab = wb.lab(window(), costs=["shared wavefronts"])
     send(lab, do="count")
     assert rows(strip(lab))[0][-1] == f"{8 * (5 + 4 * 3)}" and strip(lab)["kind"] == "modelled"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench import runtime
@@ -156,7 +157,7 @@ def _row(desk: Desk, func: PrimFunc, term: Term, longest: float) -> dict[str, An
             {
                 "text": part.statement,
                 "us": us_text(part.us),
-                "keys": statement_keys(desk, func, part.statement, part.buffer),
+                "keys": statement_keys(desk, func, (part.statement,), part.buffer),
             }
             for part in term.parts[:PARTS]
         ],
@@ -177,9 +178,9 @@ def block_of(func: PrimFunc, statement: str, buffer: str) -> Block | None:
     return touching(func, there[buffer])[-1] if buffer in there else None
 
 
-def statement_keys(desk: Desk, func: PrimFunc, statement: str, buffer: str) -> str:
-    """What a statement of a kernel stands for in the program: its block and `buffer`, as keys."""
-    block = block_of(func, statement, buffer)
-    things: list[Thing] = [] if block is None else [block.id]
+def statement_keys(desk: Desk, func: PrimFunc, statements: Sequence[str], buffer: str) -> str:
+    """What statements of a kernel stand for in the program: their blocks and `buffer`, as keys."""
+    blocks = (block_of(func, statement, buffer) for statement in statements)
+    things: list[Thing] = [*dict.fromkeys(block.id for block in blocks if block is not None)]
     things += [one for one in buffers_of(func) if one.name == buffer]
     return " ".join(desk.keys.of(thing) for thing in things)

@@ -59,7 +59,7 @@ def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
     return {
         "words": f"{fault.words[:1].upper()}{fault.words[1:]}.",
         "gain": us_text(fault.gain),
-        "keys": statement_keys(desk, func, fault.statement, fault.buffer),
+        "keys": statement_keys(desk, func, fault.statements or ("",), fault.buffer),
         "verb": fault.verb,
         "help": fault.help,
         "place": place,
@@ -70,7 +70,8 @@ def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
 
 def place_of(desk: Desk, func: PrimFunc, fault: Fault) -> str:
     """The key of the loop or buffer that a fault names: of loops of one name, one of its block."""
-    known, block = places(func), block_of(func, fault.statement, fault.buffer)
+    known, statement = places(func), next(iter(fault.statements), "")
+    block = block_of(func, statement, fault.buffer)
     around = known.loops_above(known.blocks[block.id]) if block else ()
     loops = (loop.loop_var for loop in (*around, *known.loops.values()))
     named = (one for one in (*loops, *buffers_of(func)) if one.name == fault.place)
