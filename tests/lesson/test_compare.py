@@ -131,7 +131,7 @@ def test_further_costs_stand_beside_and_banks_are_called_modelled():
     with pytest.raises(wb.diag.Fail) as refused:
         lesson.compare({"naive": sch}, costs=["sectors"])
     assert str(refused.value) == (
-        "Can't compare by 'sectors': it is no further cost\n"
+        'Can\'t compare by "sectors": it is no further cost.\n'
         "do:    name some of these: idle threads, wavefronts a shared read, global sectors, "
         "shared wavefronts"
     )
