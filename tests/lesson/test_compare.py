@@ -137,6 +137,26 @@ def test_further_costs_stand_beside_and_banks_are_called_modelled():
     )
 
 
+def test_arrays_tell_the_sizes_of_a_program_for_any():
+    sch = wb.Schedule(script.parse(ANY_SIZE))
+    outer, inner = sch.split("i", factors=[None, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    found = lesson.compare({"any": sch}, *(np.zeros(1000, "float32") for _ in "AB"))
+    assert found.rows[0].cells()[1:3] == ("16", "64")
+    assert found.rows[0].cells()[-2].endswith("µs, modelled")
+
+
+ANY_SIZE = """
+@T.prim_func
+def main(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
+
+
 def test_tiles_too_large_for_a_block_are_named():
     big = blocking_with_shared(wb.Schedule(matmul(1024)), 16, 16, 16, 16, 32)
     assert lesson.compare({"big": big}).notes[1] == (

@@ -30,7 +30,7 @@ from workbench.widgets.page.costs import (
     shared_bytes,
     threads_in_each,
 )
-from workbench.widgets.page.memo import build
+from workbench.widgets.page.memo import at_inputs, build, launching_of, origin_of
 from workbench.widgets.run.times import roof
 
 
@@ -160,6 +160,8 @@ def compare(
             hint=f"name some of these: {', '.join(SLOW)}",
         )
     funcs = {name: function_of(program, "compare") for name, program in programs.items()}
+    if arrays:  # they tell the sizes of a program for any size
+        funcs = {name: _at(func, arrays) for name, func in funcs.items()}
     card = _card([*funcs.values()])
     rows = [_row(name, func, arrays, costs, card) for name, func in funcs.items()]
     work = next((row for row in rows if row.roof is not None), None)
@@ -175,9 +177,18 @@ def compare(
 NO_TIME = "no time without a GPU"
 
 
+def _at(func: PrimFunc, arrays: Sequence[Any]) -> PrimFunc:
+    return at_inputs(func, {p.name: a for p, a in zip(func.params, arrays, strict=False)})
+
+
+def _recorded(func: PrimFunc) -> Sequence[Timing]:
+    """What is compiled for any size was not recorded."""
+    return recorded.times(func) if origin_of(func) is func else ()
+
+
 def _card(funcs: Sequence[PrimFunc]) -> str:
     """The GPU on which most of them were timed, of several the one that times are modelled for."""
-    found = Counter(timing.device for func in funcs for timing in recorded.times(func))
+    found = Counter(timing.device for func in funcs for timing in _recorded(func))
     return max(found, key=lambda d: (found[d], of_device(d).name == GPU), default="")
 
 
@@ -193,13 +204,13 @@ def _row(name: str, func: PrimFunc, arrays: Sequence[Any], costs: Sequence[str],
     if not arrays:
         return row
     try:
-        timing: Timing | None = built.time(*arrays)
+        timing: Timing | None = launching_of(built).time(*arrays)
     except DeviceError as error:
         if built.device.is_gpu:  # then something went wrong, which the learner wants to know
             return replace(row, note=NO_TIME, why=error.headline)
         timing = None
     if not built.device.is_gpu:
-        timing = next((t for t in recorded.times(func) if t.device == card), None)
+        timing = next((t for t in _recorded(func) if t.device == card), None)
     if timing is None:
         guess = insight.modelled(built.kernels, target.get(GPU))
         return replace(row, modelled=guess.us, note=NO_TIME)

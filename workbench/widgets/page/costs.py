@@ -167,7 +167,9 @@ def strip(
 def _told(fail: Fail, func: PrimFunc) -> str:
     """Why there are no costs, and of a program for any size how to give it one."""
     found = fail.headline.removeprefix(REFUSED)
-    return f"{found} {fail.hint[:1].upper()}{fail.hint[1:]}." if func.sizes else found
+    if not func.sizes:
+        return found
+    return f"{found} {fail.hint[:1].upper()}{fail.hint[1:]}, or open the lab with inputs=."
 
 
 def hidden_strip(names: Sequence[str] | None) -> dict[str, Any]:
