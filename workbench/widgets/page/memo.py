@@ -82,14 +82,21 @@ _ORIGIN = "the lab's program for any size"
 
 
 def _launched(built: Built, func: PrimFunc, at: Sized) -> Built:
-    """Kernels for any size as those that are launched at such sizes, of a program that has them."""
-    kernels = [numbers for numbers in map(at.of, built.kernels) if prod(numbers.grid)]
-    if not kernels:
+    """Kernels for any size as those that are launched at such sizes, of a program that has them.
+
+    What passes made has these sizes, too: there a kernel can be broken.
+    """
+    kernels, whole = tuple(map(at.of, built.kernels)), built.lowered
+    if not all(prod(kernel.grid) for kernel in kernels):
         raise ScheduleError(
             f"Can't count or draw {func.name}: with these inputs no block of it runs",
             hint="give arrays that have cells",
         )
-    return replace(built, func=func, lowered=replace(built.lowered, kernels=tuple(kernels)))
+    history = tuple(
+        replace(one, before=tuple(map(at.of, one.before)), after=tuple(map(at.of, one.after)))
+        for one in whole.history
+    )
+    return replace(built, func=func, lowered=replace(whole, kernels=kernels, history=history))
 
 
 def build(func: PrimFunc, target: str = FIRST) -> Built:
