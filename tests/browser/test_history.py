@@ -12,7 +12,6 @@ from tests.browser.plain import Plain
 from tests.browser.test_lab import inside, shoot
 from tests.support.every import some
 
-
 AMID = """() => {
   const list = document.querySelector(".wb-tree > .wb-steps").getBoundingClientRect();
   const here = document.querySelector(".wb-step[aria-current]").getBoundingClientRect();
