@@ -57,6 +57,10 @@ def test_arrays_tell_the_size_at_which_costs_are_counted_and_pictures_drawn(tmp_
     send(lab, do="model")
     send(lab, do="why")
     page = lab.session.page
+    assert page["costs"]["text"].startswith(
+        "Counts are exact, from the kernels. At n = 1,000, as the inputs tell."
+    )
+    assert page["bar"]["about"].startswith("on NVIDIA H200 SXM, n = 1,000")
     assert page["bar"]["us"] and page["bar"]["rows"] and "most is the launch" in page["why"]["text"]
     assert "of 32 reads of A: 4 sectors" in page["pictures"][page["shown"]["sectors"]]["caption"]
     lab.to_html(tmp_path / "lab.html")

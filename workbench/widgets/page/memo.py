@@ -61,7 +61,8 @@ def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
             program = at.of(func)
         except ZeroDivisionError:  # whoever runs it is told
             return func
-        remembered(program)[_ORIGIN] = func, at
+        told = ", ".join(f"{size.name} = {value:,}" for size, value in values.items())
+        remembered(program)[_ORIGIN] = func, at, told
         return program
 
     return memo(func, ("at", *values.values()), make)
@@ -70,6 +71,11 @@ def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
 def origin_of(func: PrimFunc) -> PrimFunc:
     """The program for any size of which `func` has numbers; `func` itself where it is none."""
     return remembered(func).get(_ORIGIN, (func,))[0]
+
+
+def sizes_told(func: PrimFunc) -> str:
+    """The numbers that a program for any size has here: "n = 1,000"; "" where it is none."""
+    return remembered(func)[_ORIGIN][2] if _ORIGIN in remembered(func) else ""
 
 
 def launching_of(built: Built) -> Built:
@@ -107,7 +113,7 @@ def build(func: PrimFunc, target: str = FIRST) -> Built:
 
     def make() -> Built:
         if _ORIGIN in remembered(func):
-            origin, at = remembered(func)[_ORIGIN]
+            origin, at, _ = remembered(func)[_ORIGIN]
             return _launched(build(origin, target), func, at)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
