@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from workbench import runtime
 from workbench.diag import Fail, Refusal
 from workbench.emulate.sizes import sizes_of
-from workbench.ir import PrimFunc, Sized, remembered
+from workbench.ir import Const, For, PrimFunc, Sized, remembered, walk
 from workbench.lower import least_target
 from workbench.runtime import Built
 from workbench.schedule import ScheduleError
@@ -45,8 +45,9 @@ def is_known(func: PrimFunc, name: Hashable) -> bool:
 def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
     """A program for any size as that of the sizes which arrays tell, by parameters' names.
 
-    It is `func` itself where there is none to tell, or arrays do not tell all. What is built of it
-    are the kernels of `func`, as they are launched at these sizes.
+    It is `func` itself where there is none to tell, where arrays do not tell all, and where a loop
+    would have no turn: there is nothing to draw of that. What is built of it are the kernels of
+    `func`, as they are launched at these sizes.
     """
     values = {}
     if func.sizes and inputs:
@@ -60,6 +61,9 @@ def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
         try:
             program = at.of(func)
         except ZeroDivisionError:  # whoever runs it is told
+            return func
+        loops = (node for node in walk(program.body) if isinstance(node, For))
+        if any(isinstance(loop.extent, Const) and loop.extent.value < 1 for loop in loops):
             return func
         told = ", ".join(f"{size.name} = {value:,}" for size, value in values.items())
         remembered(program)[_ORIGIN] = func, at, told
