@@ -56,7 +56,7 @@ EACH = [
 def test_what_is_of_bfloat16_is_what_is_of_float16():
     texts = tensor_intrin.TEXTS
     of_other = [name for name in texts if "bf16" in name and name != "simdgroup_fill_8x8x8_bf16"]
-    assert len(of_other) == 12
+    assert len(of_other) == 20
     for name in of_other:
         halves = [text.replace("bfloat16", "float16") for text in texts[name]]
         assert tuple(halves) == texts[name.replace("bf16", "f16")]

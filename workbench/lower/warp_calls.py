@@ -8,7 +8,7 @@ are touched by calls alone, all threads of a warp come there, and the call is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
@@ -110,6 +110,8 @@ def _call(
         case "tvm_fill_fragment" | "make_filled_simdgroup_matrix", (), Const() as value, []:
             return _made(name, orders, to, (), value)
         case "tvm_load_matrix_sync" | "simdgroup_load", (order,), BufferLoad() as load, []:
+            if order != "row_major" and store.buffer.tag == "wmma.accumulator":
+                return None  # it is stored row by row, too
             if name == "simdgroup_load" and order == "col_major":
                 to = _tile(store, column, row)  # which turns it as it loads
             return _made(name, orders, to, (_tile(load, row, column),))
@@ -195,6 +197,7 @@ def check_warp_calls(kernel: Kernel, target: Target) -> None:
     if not calls:
         return
     _check_target(kernel, {call.name for call in calls.values()}, target)
+    _check_products(kernel, calls.values(), target)
     _check_warps(kernel)
     known = known_bounds(kernel)
     for call in calls.values():
@@ -225,6 +228,43 @@ def _check_target(kernel: Kernel, names: set[str], target: Target) -> None:
             *held,
             hint=f"build it for a GPU that has: {', '.join(map(repr, have))}",
         )
+
+
+# PTX ISA, wmma.mma of m16n16k16: what is multiplied, its sum, and the least architecture.
+WMMA_PRODUCTS = {
+    ("float16", "float16"): 70,
+    ("float16", "float32"): 70,
+    ("int8", "int32"): 72,
+    ("bfloat16", "float32"): 80,
+}
+
+
+def _check_products(kernel: Kernel, calls: Iterable[WarpCall], target: Target) -> None:
+    """Refuse products by ``wmma`` of types that there are none of, or that the GPU has not."""
+    for call in (call for call in calls if call.name == "tvm_mma_sync"):
+        types = [tile.buffer.type for tile in (*call.sources, call.to)]
+        held = [dict(kernel.views)[tile.buffer] for tile in (*call.sources, call.to)]
+        told = f"{types[0]} by {types[1]} with sums in {types[2]}"
+        least = WMMA_PRODUCTS.get((types[0], types[2])) if types[0] == types[1] else None
+        if least is None:
+            known = ", ".join(f"{one} in {out}" for one, out in WMMA_PRODUCTS)
+            raise Refusal(
+                f"no call of a warp multiplies {told}",
+                *held,
+                hint=f"let both tiles have one type, and one that is summed so: {known}",
+            )
+        if catalogue.number_of(target.arch) < least:
+            have = [
+                name
+                for name in catalogue.names()
+                if catalogue.get(name).wmma
+                and catalogue.number_of(catalogue.get(name).arch) >= least
+            ]
+            raise Refusal(
+                f"{target.title}, {target.arch}, does not multiply {told}",
+                *held,
+                hint=f"build it for a GPU that does: {', '.join(map(repr, have))}",
+            )
 
 
 def _check_alone(kernel: Kernel) -> None:
@@ -384,7 +424,10 @@ _MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
 
 def _check_memories(kernel: Kernel, call: WarpCall) -> None:
     """Refuse tiles in memories that the call does not go to, whatever its loops do."""
-    for tile, scopes in zip((call.to, *call.sources), _MEMORIES[call.name], strict=True):
+    memories = _MEMORIES[call.name]
+    if call.name == "tvm_load_matrix_sync" and call.to.buffer.tag == "wmma.accumulator":
+        memories = (("wmma.accumulator",), (*_SHARED, "global"))
+    for tile, scopes in zip((call.to, *call.sources), memories, strict=True):
         whole = dict(kernel.views)[tile.buffer]
         if whole.storage_scope not in scopes:
             raise Refusal(
