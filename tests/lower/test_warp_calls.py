@@ -88,6 +88,50 @@ def test_products_are_right_on_the_emulator_and_as_cpp(
     np.testing.assert_array_equal(other, wanted)
 
 
+@pytest.mark.parametrize("early", [True, False])
+def test_rows_that_a_tile_stores_to_are_padded_whoever_asks(
+    early: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """By the block that stores, ahead of tensorize or as it stands inside of the tile then."""
+    head = '@T.prim_func\ndef main(O: T.Buffer((32, 32), "float32")):\n'
+    sch = wb.Schedule(
+        script.parse(
+            f"{head}    for i, j in T.grid(32, 32):\n"
+            '        with T.block("O"):\n'
+            '            vi, vj = T.axis.remap("SS", [i, j])\n'
+            "            O[vi, vj] = T.float32(1)\n"
+        )
+    )
+    sch.cache_write("O", 0, "shared")
+    sch.cache_write("O", 0, "wmma.accumulator")
+    stores = "O_shared_wmma_accumulator"
+    i, j = sch.get_loops("O_shared")
+    i_0, i_1 = sch.split(i, factors=[None, 16])
+    sch.bind(sch.split(sch.fuse(i_1, j), factors=[None, 32])[1], "threadIdx.x")
+    sch.bind(i_0, "blockIdx.x")
+    for block in (stores, "O"):
+        sch.compute_at(block, i_0)
+    monkeypatch.setattr(tensor_intrin, "_registered", {})
+    fill = wb.TensorIntrin.get("wmma_fill_16x16x16_f32")
+    texts = (func.script().replace("T.float32(0)", "T.float32(1)") for func in (fill.desc, fill.impl))
+    wb.TensorIntrin.register("fill_with_1", *map(script.parse, texts))
+    pad = ("storage_align", stores, 0, 0, 16, 4)
+    if early:
+        sch.apply(*pad)
+    for block, name in (("O", "fill_with_1"), (stores, "wmma_store_16x16x16_f32_shared")):
+        i, j = sch.get_loops(block)[1:]
+        j_0, j_1 = sch.split(j, factors=[None, 16])
+        sch.reorder(j_0, i, j_1)
+        sch.tensorize(i, name)
+    if not early:
+        sch.apply(*pad)
+    kernel = wb.build(sch)
+    assert re.search(r"wmma_store_f32_shared\(&O_shared.*, 36\);", kernel.source)
+    out = np.zeros((32, 32), "float32")
+    kernel.emulate(out)
+    assert (out == 1).all()
+
+
 IN_PLACE = """@T.prim_func
 def main(
     A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"),
