@@ -45,8 +45,11 @@ DIFFERENT = {
     for name in reversed(names())
     if "bf16" not in name
 }.values()
-# As mma_f16f16f32, of other types: by terms they take 10 s.
-BY_NUMBERS = ("mma_f16f16f16", "mma_i8i8i32", "mma_tf32tf32f32")
+# As mma_f16f16f32 and wmma of float16, of other types: by terms they take 10 s.
+BY_NUMBERS = (
+    *("mma_f16f16f16", "mma_i8i8i32", "mma_tf32tf32f32"),
+    *("wmma_sync_16x16x16_s8s8s32", "wmma_sync_16x16x16_s8s8s32_trans"),
+)
 EACH = [
     pytest.param(name, marks=[pytest.mark.fuzz] if "sync" in name or "f16f16f" in name else [])
     for name in DIFFERENT

@@ -53,16 +53,17 @@ def built(of: Product) -> Built:
 
 
 def test_products_are_right_on_the_emulator_and_as_cpp(gxx: str):
-    every = (ALL, PLAIN, BYTES, TF32)
+    every = (ALL, replace(PLAIN, onto=True), BYTES, replace(BYTES, trans=False), TF32)
     kernels = [built(of) for of in every]
     jobs, wanted = [], []
     for number, (kernel, of) in enumerate(zip(kernels, every, strict=True)):
-        a, b, c = inputs(wb.Schedule(kernel.func))
+        a, b, *before, c = inputs(wb.Schedule(kernel.func))
         wanted.append(a.astype("float32") @ (b.T if of.trans else b).astype("float32"))
+        wanted[-1] += sum(before)
         other = c.copy()
-        kernel.emulate(a, b, c)
+        kernel.emulate(a, b, *before, c)
         np.testing.assert_array_equal(c, wanted[-1])
-        jobs.append((number, [a, b, other]))
+        jobs.append((number, [a, b, *before, other]))
     compile_cpp([kernel.lowered for kernel in kernels]).run(jobs)
     for (_, arrays), right in zip(jobs, wanted, strict=True):
         np.testing.assert_array_equal(arrays[-1], right)

@@ -113,7 +113,9 @@ def test_rows_that_a_tile_stores_to_are_padded_whoever_asks(
         sch.compute_at(block, i_0)
     monkeypatch.setattr(tensor_intrin, "_registered", {})
     fill = wb.TensorIntrin.get("wmma_fill_16x16x16_f32")
-    texts = (func.script().replace("T.float32(0)", "T.float32(1)") for func in (fill.desc, fill.impl))
+    texts = (
+        func.script().replace("T.float32(0)", "T.float32(1)") for func in (fill.desc, fill.impl)
+    )
     wb.TensorIntrin.register("fill_with_1", *map(script.parse, texts))
     pad = ("storage_align", stores, 0, 0, 16, 4)
     if early:

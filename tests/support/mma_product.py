@@ -24,14 +24,14 @@ SHORT = {"float16": "f16", "bfloat16": "bf16", "int8": "i8", "float32": "f32", "
 PRODUCT = """@T.prim_func
 def main(
     A: T.Buffer(({m}, {k}), "{dtype}"),
-    B: T.Buffer(({shape}), "{dtype}"),
+    B: T.Buffer(({shape}), "{dtype}"),{before}
     C: T.Buffer(({m}, {n}), "{out}"),
 ):
     for i, j, k in T.grid({m}, {n}, {k}):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
-                C[vi, vj] = T.{out}(0)
+                C[vi, vj] = {start}
             C[vi, vj] = C[vi, vj] + {a} * {b}
 """
 
@@ -53,6 +53,7 @@ class Product:
     stages: int = 4  # tiles in shared memory at a time; of more than one, copied asynchronously
     ahead: int = 2  # fragments one step ahead: 1 inside of a tile, 2 from tile to tile, too
     dtype: str = "float16"
+    onto: bool = False  # added to a matrix E
 
     @property
     def out(self) -> str:
@@ -146,7 +147,10 @@ def _program(of: Product) -> str:
     as_factor = f'T.Cast("{of.out}", {{}})' if of.dtype != of.out else ROUNDED
     a, b = as_factor.format("A[vi, vk]"), as_factor.format(f"B[{at}]")
     sizes = {"m": of.m, "n": of.n, "k": of.k, "shape": shape}
-    return PRODUCT.format(**sizes, a=a, b=b, dtype=of.dtype, out=of.out)
+    before = f'\n    E: T.Buffer(({of.m}, {of.n}), "{of.out}"),' if of.onto else ""
+    start = "E[vi, vj]" if of.onto else f"T.{of.out}(0)"
+    told = {"dtype": of.dtype, "out": of.out, "before": before, "start": start}
+    return PRODUCT.format(**sizes, **told, a=a, b=b)
 
 
 def _fetch(sch: wb.Schedule, of: Product, block: Any) -> None:
@@ -173,7 +177,8 @@ def _tensorize(sch: wb.Schedule, of: Product) -> None:
         )
         sch.reorder(row_0, column_0, row_1, column_1)
         sch.tensorize(row_1, name)
-    sch.tensorize(sch.get_loops("C_init")[-2], f"mma_fill_16x16_{out}")
+    begins = f"mma_load_16x16_{out}_global" if of.onto else f"mma_fill_16x16_{out}"
+    sch.tensorize(sch.get_loops("C_init")[-2], begins)
     sch.tensorize(sch.get_loops("C_update")[-3], f"mma_{short * 2}{out}{how and '_trans_b'}")
     sch.tensorize(sch.get_loops("C_warp")[-2], f"mma_store_16x16_{out}_global_")
 

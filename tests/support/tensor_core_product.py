@@ -8,8 +8,11 @@ import workbench as wb
 from workbench import script
 
 SHORT = {  # in names of intrinsics
-    "float16": "f16", "bfloat16": "bf16", "int8": "s8",
-    "float32": "f32", "int32": "s32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int8": "s8",
+    "float32": "f32",
+    "int32": "s32",
 }
 PRODUCT = """@T.prim_func
 def main(

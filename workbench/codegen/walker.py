@@ -428,6 +428,9 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
                 kind = sources[0].buffer.type
                 helper = f"mma_{SHORT['tf32' if kind == 'float32' else kind] * 2}{short}"
                 given = [*map(self._tile, (to, *sources))]
+            case "mma_load":
+                helper = f"mma_load_{short}"
+                given = [*map(self._tile, (to, *sources)), str(sources[0].stride)]
             case "mma_store":
                 helper = f"mma_store_{short}"
                 given = [*map(self._tile, (to, *sources)), str(to.stride)]

@@ -42,7 +42,7 @@ from workbench.lower.permute_layouts import COLUMN
 from workbench.lower.warp_calls import TILE, Tile, WarpCall, warp_call, warp_calls
 
 PRODUCTS = ("tvm_mma_sync", "ptx_mma")
-LOADS = ("tvm_load_matrix_sync", "ptx_ldmatrix")
+LOADS = ("tvm_load_matrix_sync", "ptx_ldmatrix", "mma_load")
 _OF_TILES = ("tvm_load_matrix_sync", "tvm_store_matrix_sync")
 ROW = 8  # cells of 2 bytes that a lane tells of a tile that is loaded
 PAIR = 2  # neighbours that a lane stores
@@ -135,8 +135,9 @@ def _by_lanes(access: Access, call: WarpCall) -> Access:
         thread, register = first_of_row(x, 4 // size, bool(call.orders))
         cells = COLUMN // size
     else:
-        thread, register, cells = x, registers.var * 2, 2
-        around.append(replace(registers, extent=registers.extent // 2))
+        cells = min(size, 2)  # two neighbours, of bytes one
+        thread, register = x, registers.var * cells
+        around.append(replace(registers, extent=registers.extent // cells))
     place = substitute(access.indices[0], {threads.var: thread, registers.var: register})
     known = {loop.var: up_to(loop.extent, loop.var.type) for loop in (*around, registers)}
     index = Ramp(simplify(place, known), 1, cells)

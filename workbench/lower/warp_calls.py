@@ -15,6 +15,7 @@ from math import prod
 from workbench.arith import Bounds, equal, linear
 from workbench.diag import Refusal
 from workbench.ir import (
+    LAID_OUT_BY_TVM,
     WARP_CALL,
     BinOp,
     Buffer,
@@ -192,6 +193,15 @@ def memory_tiles(call: WarpCall) -> Iterator[Tile]:
 
 def check_warp_calls(kernel: Kernel, target: Target) -> None:
     """Refuse a flat kernel in which calls of a warp could not do what their loops do."""
+    for buffer in kernel.allocs:
+        if buffer.tag in LAID_OUT_BY_TVM:
+            whole = dict(kernel.views)[buffer]
+            raise Refusal(
+                f"{whole.name} is in {whole.storage_scope}, which a pass of TVM's lays out",
+                whole,
+                hint="keep its tiles in warp memory, and take mma_ldmatrix_f16_a, mma_f16f16f32 "
+                "and their kind",
+            )
     _check_alone(kernel)
     calls = {loop: warp_call(loop) for loop in warp_calls(kernel)}
     if not calls:
@@ -379,7 +389,8 @@ def _check_aligned(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) -> 
     size = dtypes.itemsize(tile.buffer.type)
     start, rows = {
         "ptx_ldmatrix": (ROW_ALIGNED, size),  # each thread gives a row of its own
-        "mma_store": (2 * size, 2 * size),  # two cells at a time
+        # two cells at a time, of bytes one
+        **dict.fromkeys(("mma_load", "mma_store"), (size, size) if size == 1 else (2 * size,) * 2),
         **dict.fromkeys(SIMDGROUP, (size, size)),
     }.get(call.name, (ALIGNED, ROW_ALIGNED))
     if _is_multiple(tile.offset, start // size, known) and tile.stride * size % rows == 0:
@@ -415,6 +426,7 @@ _MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "simdgroup_multiply_accumulate": (_MATRIX, _MATRIX, _MATRIX),
     "simdgroup_store": ((*_SHARED, "global"), _MATRIX),
     "mma_fill": (("warp",),),
+    "mma_load": (("warp",), (*_SHARED, "global")),
     "ptx_ldmatrix": (("warp",), _SHARED),
     "ptx_mma": (("warp",), ("warp",), ("warp",)),
     "mma_store": ((*_SHARED, "global"), ("warp",)),
