@@ -187,6 +187,69 @@ def test_sums_go_on_from_c_in_place(gxx: str):
     assert kernel.source.count(" wmma_load_c_f32_global(D") == 1
 
 
+UNEVEN = """@T.prim_func
+def main(
+    A: T.Buffer((30, 20), "float16"), B: T.Buffer((20, 28), "float16"),
+    E: T.Buffer((30, 28), "float32"), C: T.Buffer((30, 28), "float32")
+):
+    D = T.alloc_buffer((30, 28))
+    for i, j, k in T.grid(30, 28, 20):
+        with T.block("D"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                D[vi, vj] = T.float32(0)
+            D[vi, vj] = D[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+    for i, j in T.grid(30, 28):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = D[vi, vj] * T.float32(2) + E[vi, vj] * T.float32(3)
+"""
+
+
+def test_sizes_that_no_tile_divides_are_padded_and_scaled_behind_the_tiles(gxx: str):
+    """C = 2 A B + 3 E, with tiles of zeros around, by way of shared memory."""
+    sch = wb.Schedule(script.parse(UNEVEN))
+    whole_tiles = sch.fork()
+    i = whole_tiles.split(whole_tiles.get_loops("D")[0], factors=[None, 16])[1]
+    with pytest.raises(wb.ScheduleError, match=r"its T.where cuts off a part of the last turn"):
+        whole_tiles.tensorize(i, "wmma_sync_16x16x16_f16f16f32")
+    sch.pad_einsum("D", [16, 16, 16])
+    sch.compute_inline("D_pad")
+    for block in ("D", "A_pad", "B_pad"):
+        sch.set_scope(block, 0, "shared")
+    held = [sch.cache_read("D", f"{n}_pad_shared", f"wmma.matrix_{n.lower()}") for n in "AB"]
+    sch.cache_write("D", 0, "wmma.accumulator")
+    stores = "D_pad_shared_wmma_accumulator"
+    (i_0, i), (j_0, j), (k_0, k) = (
+        sch.split(loop, factors=[None, 16]) for loop in sch.get_loops("D")
+    )
+    sch.reorder(i_0, k_0, j_0, i, j, k)
+    sch.bind(i_0, "blockIdx.x")
+    for block in (stores, "C"):
+        sch.reverse_compute_at(block, i_0)
+    for block in (*held, "A_pad", "B_pad"):
+        sch.compute_at(block, k_0)
+    for block in ("A_pad", "B_pad", "C"):
+        cells = sch.fuse(*sch.get_loops(block)[-2:])
+        sch.bind(sch.split(cells, factors=[None, 32])[1], "threadIdx.x")
+    sch.decompose_reduction("D", k_0)
+    for block in (held[1], stores):
+        i, j = sch.get_loops(block)[-2:]
+        sch.reorder(sch.split(j, factors=[None, 16])[0], i)
+    tensorize(sch, "D_init", "wmma_fill_16x16x16_f32")
+    for block, part in zip(held, "ab", strict=True):
+        tensorize(sch, block, f"wmma_load_16x16x16_f16_{part}_shared")
+    tensorize(sch, "D_update", "wmma_sync_16x16x16_f16f16f32", -3)
+    tensorize(sch, stores, "wmma_store_16x16x16_f32_shared")
+    a, b, e, c = inputs(sch)
+    kernel, other = wb.build(sch), c.copy()
+    wanted = 2 * (a.astype("float32") @ b.astype("float32")) + 3 * e
+    kernel.emulate(a, b, e, c)
+    np.testing.assert_array_equal(c, wanted)
+    run_cpp(kernel.lowered, [a, b, e, other])
+    np.testing.assert_array_equal(other, wanted)
+
+
 def test_nvcc_takes_every_function(nvcc: str, tmp_path: Path):
     functions = [t.format(function=CUDA.function, name=n) for n, t in CUDA_WARPS.items()]
     others = "\n".join(functions).replace("static ", "")
