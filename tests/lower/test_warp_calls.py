@@ -13,9 +13,9 @@ import pytest
 
 import workbench as wb
 from tests.codegen.test_nvcc import compiled
-from tests.support.cpp import run_cpp
 from tests.support.tensor_core_conv import SMALL, expected, tensorized
 from tests.support.tensor_core_product import product, tensorize, whole
+from tests.support.together import Together
 from workbench import emulate, insight, script, target
 from workbench.codegen.cuda import CUDA
 from workbench.codegen.cuda_warps import CUDA_WARPS
@@ -72,20 +72,19 @@ def test_the_convolution_of_the_tutorial_is_right():
     ],
 )
 def test_products_are_right_on_the_emulator_and_as_cpp(
-    gxx: str, of: str, dtype: str, trans: bool, pad: int
+    as_cpp: Together, of: str, dtype: str, trans: bool, pad: int
 ):
     sch = whole(dtype, trans, pad, of)
     a, b, c = inputs(sch)
     least = least_target(sch.func)
     assert least == ("nvidia/a100" if of == "bfloat16" else "cuda")
-    kernel, other = wb.build(sch, least), c.copy()
+    kernel, none = wb.build(sch, least), c.copy()
     wanted = a.astype(c.dtype) @ (b.T if trans else b).astype(c.dtype)
     kernel.emulate(a, b, c)
     np.testing.assert_array_equal(c, wanted)
     if of == "bfloat16":  # the upper halves of float32
         a, b = (x.view("uint16")[:, 1::2].copy() for x in (a, b))
-    run_cpp(kernel.lowered, [a, b, other])
-    np.testing.assert_array_equal(other, wanted)
+    as_cpp.expect(kernel.lowered, [a, b, none], [a, b, c])
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -157,7 +156,7 @@ def main(
 """
 
 
-def test_sums_go_on_from_c_in_place(gxx: str):
+def test_sums_go_on_from_c_in_place(as_cpp: Together):
     """C is loaded into fragments, which live through all turns of a loop with barriers in it."""
     sch = wb.Schedule(script.parse(IN_PLACE))
     for name, part in (("A", "a"), ("B", "b")):
@@ -175,12 +174,10 @@ def test_sums_go_on_from_c_in_place(gxx: str):
     tensorize(sch, "D_update", "wmma_sync_16x16x16_f16f16f32", -3)
     tensorize(sch, "C", "wmma_store_16x16x16_f32_global")
     a, b, c = inputs(sch)
-    kernel, other = wb.build(sch), c.copy()
-    wanted = c + a.astype("float32") @ b.astype("float32")
+    kernel, before = wb.build(sch), c.copy()
     kernel.emulate(a, b, c)
-    np.testing.assert_array_equal(c, wanted)
-    run_cpp(kernel.lowered, [a, b, other])
-    np.testing.assert_array_equal(other, wanted)
+    np.testing.assert_array_equal(c, before + a.astype("float32") @ b.astype("float32"))
+    as_cpp.expect(kernel.lowered, [a, b, before], [a, b, c])
     asked = [one for one in insight.issued(kernel.kernels).asked if one.buffer == "C"]
     for how in ("read", "write"):  # both by pairs of neighbours, four of a tile for each lane
         assert sum(one.requests for one in asked if one.access == how) == 4 * 4
@@ -206,7 +203,7 @@ def main(
 """
 
 
-def test_sizes_that_no_tile_divides_are_padded_and_scaled_behind_the_tiles(gxx: str):
+def test_sizes_that_no_tile_divides_are_padded_and_scaled_behind_the_tiles(as_cpp: Together):
     """C = 2 A B + 3 E, with tiles of zeros around, by way of shared memory."""
     sch = wb.Schedule(script.parse(UNEVEN))
     whole_tiles = sch.fork()
@@ -242,12 +239,10 @@ def test_sizes_that_no_tile_divides_are_padded_and_scaled_behind_the_tiles(gxx: 
     tensorize(sch, "D_update", "wmma_sync_16x16x16_f16f16f32", -3)
     tensorize(sch, stores, "wmma_store_16x16x16_f32_shared")
     a, b, e, c = inputs(sch)
-    kernel, other = wb.build(sch), c.copy()
-    wanted = 2 * (a.astype("float32") @ b.astype("float32")) + 3 * e
+    kernel, none = wb.build(sch), c.copy()
     kernel.emulate(a, b, e, c)
-    np.testing.assert_array_equal(c, wanted)
-    run_cpp(kernel.lowered, [a, b, e, other])
-    np.testing.assert_array_equal(other, wanted)
+    np.testing.assert_array_equal(c, 2 * (a.astype("float32") @ b.astype("float32")) + 3 * e)
+    as_cpp.expect(kernel.lowered, [a, b, e, none], [a, b, e, c])
 
 
 def test_nvcc_takes_every_function(nvcc: str, tmp_path: Path):
