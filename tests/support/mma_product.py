@@ -54,10 +54,11 @@ class Product:
     ahead: int = 2  # fragments one step ahead: 1 inside of a tile, 2 from tile to tile, too
     dtype: str = "float16"
     onto: bool = False  # added to a matrix E
+    sums: str = ""  # their type, if it is not that of the factors in 32 bits
 
     @property
     def out(self) -> str:
-        return "int32" if self.dtype == "int8" else "float32"
+        return self.sums or ("int32" if self.dtype == "int8" else "float32")
 
     @property
     def vector(self) -> int:
@@ -144,7 +145,9 @@ def scheduled(of: Product) -> wb.Schedule:
 def _program(of: Product) -> str:
     """The text of the product; of float32 the factors are rounded to TF32."""
     shape, at = (f"{of.n}, {of.k}", "vj, vk") if of.trans else (f"{of.k}, {of.n}", "vk, vj")
-    as_factor = f'T.Cast("{of.out}", {{}})' if of.dtype != of.out else ROUNDED
+    as_factor = f'T.Cast("{of.out}", {{}})' if of.dtype != of.out else "{}"
+    if of.dtype == "float32":
+        as_factor = ROUNDED
     a, b = as_factor.format("A[vi, vk]"), as_factor.format(f"B[{at}]")
     sizes = {"m": of.m, "n": of.n, "k": of.k, "shape": shape}
     before = f'\n    E: T.Buffer(({of.m}, {of.n}), "{of.out}"),' if of.onto else ""
@@ -166,7 +169,7 @@ def _fetch(sch: wb.Schedule, of: Product, block: Any) -> None:
 
 def _tensorize(sch: wb.Schedule, of: Product) -> None:
     how, step = "_trans" if of.trans else "", 2 * of.vector
-    short, out = SHORT[of.dtype] if of.dtype != of.out else "tf32", SHORT[of.out]
+    short, out = "tf32" if of.dtype == "float32" else SHORT[of.dtype], SHORT[of.out]
     for block, name, tile in (
         ("A_shared_warp", f"mma_ldmatrix_{short}_a", (TILE, step)),
         ("B_shared_warp", f"mma_ldmatrix_{short}_b{how}", (TILE, step) if how else (step, TILE)),
