@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from workbench.codegen.language import SHORT
 from workbench.ir import Buffer, dtypes
+from workbench.lower.warp_calls import WMMA_PRODUCTS
 from workbench.lower.warp_tiles import WARP
 
 # How many registers hold a thread's part of a tile that is multiplied; halves are held twice.
@@ -111,14 +112,8 @@ def _fills() -> Iterator[tuple[str, str]]:
         )
 
 
-_PRODUCTS = (
-    *(("float16", "float16"), ("float16", "float32")),
-    *(("bfloat16", "float32"), ("int8", "int32")),
-)
-
-
 def _products() -> Iterator[tuple[str, str]]:
-    for dtype, out in _PRODUCTS:
+    for dtype, out in WMMA_PRODUCTS:
         types = [_PTX[out], _PTX[out]]  # of halves those of the sums are told, of others all
         if dtype != "float16":
             types[1:1] = [_PTX[dtype]] * 2
