@@ -104,7 +104,7 @@ export function toldAt(track, t) {
     const numbers = numbersAt(track, number, t);
     return numbers.running ? [filledIn(sort.says, numbers)] : [];
   });
-  const nothing = t < track.length ? "nothing runs" : "all is done";
+  const nothing = t < track.length ? track.nothing : "all is done";
   return `${track.source} ${timeText(t)} ${track.unit}: ${said.join(", ") || nothing}`;
 }
 
