@@ -13,16 +13,27 @@ const [THICK, MOST_THICK] = [10, 28]; // px of a place with numbers, and the mos
 const TOLD = 334; // ms between two changes of words while it plays: three a second
 
 /**
- * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet.
+ * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet;
+ * while it is `held()` the time can be moved, and shows nothing.
  * `choose({ row, number })` is called for a span that is clicked, `moment(t)` where time has moved,
- * at most three times a second while it plays. Returns its `root`, `stop`, `go(t)` and `now()`.
+ * at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`,
+ * `now()`, `step(key)`, and `mark(t, words)`, which leaves a mark at a time.
  */
-export function timeline({ track, label, veiled = false, row = 0, choose, moment = () => {} }) {
+export function timeline({
+  track,
+  label,
+  veiled = false,
+  row = 0,
+  held = () => false,
+  choose = () => {},
+  moment = () => {},
+}) {
   let t = track.opens;
   let seen = veiled ? t : track.length;
   let chosen = row;
   let place = null; // how it lies on the screen
   let spoken = 0; // when words changed last
+  const marks = []; // [time, words]
   const plot = h("div.wb-track-plot");
   const said = h("p.wb-track-said");
   const range = h("input", { type: "range", min: 0, max: track.length, step: "any" });
@@ -47,13 +58,14 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
   plot.addEventListener("pointerdown", hold);
   if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(plot);
   put(t);
-  return { root, stop: player.stop, go: halt, now: () => t };
+  return { root, stop: player.stop, go: halt, now: () => t, step, mark };
 
   // --- time -------------------------------------------------------------------------------------
 
   function put(to) {
     t = Math.min(Math.max(to, 0), track.length);
-    seen = Math.max(seen, t);
+    if (!held()) seen = Math.max(seen, t);
+    player.button.disabled = held();
     range.value = t;
     clock.textContent = `${timeText(t)} ${track.unit}`;
     back.ariaDisabled = String(t <= 0);
@@ -67,7 +79,7 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     const now = performance.now();
     if (player.playing() && now - spoken < TOLD) return;
     spoken = now;
-    const words = toldAt(track, t);
+    const words = held() ? `${timeText(t)} ${track.unit}` : toldAt(track, t);
     said.textContent = words;
     range.ariaValueText = words;
     moment(t);
@@ -85,9 +97,15 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     return t < track.length;
   }
 
-  /** Where a key leads; whether it is one that does. */
+  function mark(time, words) {
+    marks.push([time, words]);
+    draw();
+  }
+
+  /** Where a key leads; whether it is one that does. While nothing is shown, no event is told. */
   function step(key) {
-    const to = timeBy(key, track, t);
+    const found = timeBy(key, track, t);
+    const to = held() && found !== null ? t + (found > t ? 1 : -1) : found;
     if (to !== null) halt(to);
     return to !== null;
   }
@@ -101,7 +119,7 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     const page = Math.min(Math.floor(t / track.window) * track.window, track.length);
     const from = page >= track.length ? Math.max(track.length - track.window, 0) : page;
     place = layOut(track, wide, high, chosen, from);
-    plot.replaceChildren(drawnTrack(track, place, chosen));
+    plot.replaceChildren(drawnTrack(track, place, chosen, marks));
     cut();
   }
 
@@ -110,7 +128,7 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     const x = place.x(t);
     const [will, ran, runs, told] = plot.querySelectorAll("[data-layer]");
     for (const layer of [will, told]) layer.setAttribute("width", place.x(seen));
-    for (const layer of [ran, runs]) layer.setAttribute("width", Math.max(x, 0));
+    for (const layer of [ran, runs]) layer.setAttribute("width", place.x(Math.min(t, seen)));
     light(runs);
     const head = plot.querySelector(".wb-track-now");
     head?.setAttribute("transform", `translate(${x} 0)`);
@@ -185,7 +203,7 @@ function layOut(track, wide, high, chosen, from) {
   return {
     ...{ wide, high, left, plotted, top, strip, below, row, thick, large, from },
     to: from + track.window,
-    bottom: high - AXIS,
+    bottom: large ? top + rows * row : high - AXIS,
     x: (t) => left + ((t - from) / track.window) * plotted,
     time: (x) => from + ((x - left) / plotted) * track.window,
     y: (span) => below + span.row * row + inside / 2 + span.place * thick,
@@ -211,7 +229,7 @@ function shape(name, about = {}, ...inside) {
   return made;
 }
 
-function drawnTrack(track, place, chosen) {
+function drawnTrack(track, place, chosen, marks) {
   const { wide, high, left, plotted, below, bottom } = place;
   const frame = shape("rect", {
     ...{ x: left, y: below, width: plotted, height: bottom - below },
@@ -232,6 +250,7 @@ function drawnTrack(track, place, chosen) {
     frame,
     ...emptyPlaces(track, place),
     ...cut,
+    ...marks.flatMap((one) => markAt(place, ...one)),
     now,
     ...rowNames(track, place, chosen),
     ...aheadOf(track, place, spans),
@@ -359,6 +378,14 @@ function rowNames(track, place, chosen) {
   ];
 }
 
+function markAt(place, time, words) {
+  const [x, left] = [place.x(time), place.x(time) + words.length * LETTER + 4 > place.wide];
+  const anchor = left ? "end" : "start";
+  const about = { x: x + (left ? -4 : 4), y: place.bottom - 4, "text-anchor": anchor };
+  const line = shape("path", { d: `M${x} ${place.top}V${place.bottom}`, class: "wb-asked" });
+  return [line, shape("text", { ...about, class: "wb-on" }, words)];
+}
+
 /** What goes on ahead of the first span, where there is room for the word. */
 function aheadOf(track, place, spans) {
   const first = place.x(spans.reduce((least, { start }) => Math.min(least, start), Infinity));
@@ -385,7 +412,7 @@ function timeAxis(track, place) {
         "text",
         {
           x: Math.min(x, place.wide - room),
-          y: place.high - 4,
+          y: place.bottom + AXIS - 4,
           "text-anchor": "middle",
           class: "wb-muted",
         },
