@@ -34,5 +34,5 @@ def test_of_thin_rows_it_is_seen_how_many_places_are_in_use():
     picture = draw.picture_of(elementwise(8 * WARP, (None, WARP)).func, "timeline")
     roles = {shape.role for shape in picture.strips[0].shapes}
     assert {"now-1", "now-10"} <= roles  # one of 32 places, and of the first row enlarged, its one
-    assert picture.caption == "8 of 4,224 places · tail none · 0.095% of warps"
+    assert picture.caption == "8 of about 4,224 places · tail none · 0.095% of warps"
     assert picture.full.endswith(" µs: 8 of 8 blocks run, 0 done.")
