@@ -1,4 +1,4 @@
-"""Where and when a GPU runs blocks, against `insight.residence`: ``python -m benchmarks.residents``.
+"""Where and when a GPU runs blocks, against the timeline: ``python -m benchmarks.residents``.
 
 Each block of 20 kernels stamps the multiprocessor that it is on (``%smid``), that one's clock and
 the GPU's timer, at its start and at its end. From these: how many blocks a multiprocessor had at
