@@ -19,6 +19,7 @@ from workbench.draw.requests import SCOPES, covered_request, requests_picture
 from workbench.draw.roofline import covered_roofline, roofline_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
+from workbench.draw.timeline import covered_timeline, timeline_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import (
     Fragments,
@@ -27,6 +28,7 @@ from workbench.insight import (
     Occupancy,
     Pipelines,
     Requests,
+    Residence,
     Roofline,
     Selection,
     Tiles,
@@ -37,7 +39,9 @@ from workbench.ir import Kernel, PrimFunc, stores
 from workbench.lower import lower, open_blocks
 from workbench.target import get
 
-PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "roofline", "fragments")
+PICTURES = (
+    "who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "timeline", "roofline", "fragments",
+)  # fmt: skip
 GPU = "nvidia/h200"  # whose multiprocessors and roofs are drawn
 
 Steps: TypeAlias = "Sequence[tuple[int, PrimFunc]]"
@@ -63,9 +67,10 @@ def picture_of(
     what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
-    else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
-    of `steps` stand, by the numbers of these, `func` the last; "fragments" which lane of a warp
-    holds which cell in the "call" that `select` names, a product else. With `times`, bands of
+    else the worst; "occupancy" what blocks take of a multiprocessor, "timeline" which of them run
+    when; "roofline" where the programs of `steps` stand, by the numbers of these, `func` the last;
+    "fragments" which lane of a warp holds which cell in the "call" that `select` names, a product
+    else. With `times`, bands of
     "memory" are as wide as these. What differs from the program `before` is marked. `source` gives
     the data of programs, where it is kept. Raises ValueError for another name, and for a buffer,
     axis, value or level that the program does not have.
@@ -89,6 +94,8 @@ def picture_of(
         return lanes_picture(calls, select or {}) if calls else wmma_picture(data.fragments(func))
     if name == "occupancy":
         return occupancy_picture(data.occupancy(func))
+    if name == "timeline":
+        return timeline_picture(data.residence(func))
     if name == "roofline":
         ahead = [(number, one) for number, one in steps if one is not func]
         number = next((number for number, one in steps if one is func), 0)
@@ -150,6 +157,8 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
         return (covered_request(name),)
     if name == "occupancy":
         return (covered_occupancy(),)
+    if name == "timeline":
+        return (covered_timeline(),)
     if name == "roofline":
         return (covered_roofline(),)
     if name == "fragments":
@@ -213,6 +222,11 @@ class Source:
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """How full a multiprocessor is with each of its kernels."""
         return [insight.occupancy(kernel, get(self.gpu)) for kernel in self.kernels(func)]
+
+    def residence(self, func: PrimFunc) -> Residence | None:
+        """Which of its blocks run where and when."""
+        kernels, gpu = self.kernels(func), get(self.gpu)
+        return insight.residence(kernels, gpu, time=insight.modelled(kernels, gpu))
 
     def roofline(self, func: PrimFunc) -> Roofline:
         """Where its kernels stand under the roofs."""

@@ -26,6 +26,7 @@ from workbench.insight.pipelines import Pipelines, pipelines
 from workbench.insight.recorded import Counted, counted
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
+from workbench.insight.residence import Residence, residence
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled
 from workbench.insight.served import Sector, Wavefront, sectors_of, wavefronts_of
@@ -41,6 +42,7 @@ from workbench.insight.tiles import (
     times_text,
 )
 from workbench.insight.totals import Total, Totals, totals
+from workbench.insight.track import Track, time_text
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.wavefronts import WARP
 from workbench.insight.who import Cell, Group, Idle, Who, who
@@ -85,6 +87,7 @@ __all__ = [
     "Region",
     "Request",
     "Requests",
+    "Residence",
     "Reuse",
     "Row",
     "Roofline",
@@ -99,6 +102,7 @@ __all__ = [
     "Total",
     "Totals",
     "Touch",
+    "Track",
     "Traffic",
     "Turns",
     "Use",
@@ -130,10 +134,12 @@ __all__ = [
     "pipelines",
     "redundancy",
     "requests_of",
+    "residence",
     "roofline",
     "sampled",
     "sectors_of",
     "tiles",
+    "time_text",
     "times_text",
     "totals",
     "turns",

@@ -10,7 +10,18 @@ from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail, count_text
 from workbench.draw import SCOPES, Steps, Times
-from workbench.insight import LaneCall, Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
+from workbench.insight import (
+    LaneCall,
+    Memory,
+    Modelled,
+    Occupancy,
+    Pipelines,
+    Requests,
+    Residence,
+    Roofline,
+    Tiles,
+    Who,
+)
 from workbench.insight.accesses import accesses
 from workbench.insight.made import UNITS
 from workbench.ir import Kernel, PrimFunc, stores
@@ -328,13 +339,14 @@ def picture_pane(
     steps: Steps = (),
     times: Times | None = None,
     gpu: str = draw.GPU,
+    time: Modelled | None = None,
 ) -> dict[str, Any]:
     """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3",
     "fragments:call=1,threadIdx.x=5".
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
     requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
-    for bands of memory, and `gpu` for what is of its kernels.
+    for bands of memory, `gpu` for what is of its kernels, and their `time` for what runs when.
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
@@ -350,7 +362,7 @@ def picture_pane(
                 asked=cell,
                 steps=steps,
                 times=times,
-                source=_Kept(gpu),
+                source=_Kept(gpu, time),
             )
         )
     except Fail as fail:
@@ -398,7 +410,11 @@ def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int], gpu: str) 
 
 
 class _Kept(draw.Source):
-    """The data of pictures, worked out once a program."""
+    """The data of pictures, worked out once a program; its modelled `time`, where that is seen."""
+
+    def __init__(self, gpu: str = draw.GPU, time: Modelled | None = None) -> None:
+        super().__init__(gpu)
+        self.time = time
 
     def who(self, func: PrimFunc, buffer: str | None) -> Who:
         return who_of(func, buffer) if buffer else super().who(func, buffer)
@@ -427,6 +443,11 @@ class _Kept(draw.Source):
         built = build(func, self.gpu)
         pairs = zip(built.kernels, registers_of(func, self.gpu), strict=True)
         return [insight.occupancy(kernel, built.target, number) for kernel, number in pairs]
+
+    def residence(self, func: PrimFunc) -> Residence | None:
+        """In waves until the modelled time is worked out: no page waits for that."""
+        built, told = build(func, self.gpu), registers_of(func, self.gpu)
+        return insight.residence(built.kernels, built.target, registers=told, time=self.time)
 
     def roofline(self, func: PrimFunc) -> Roofline:
         name = f"roofline of {self.gpu}"

@@ -55,16 +55,15 @@ export function machinePane(lab, menu) {
     const from = JSON.stringify(track);
     if (played?.from === from) return played.view.root;
     played?.view.stop();
-    played = { from, view: timeline({ track, label, choose, moment: () => {} }) };
+    played = { from, view: timeline({ track, label, choose: (span) => nearerBy(track, span) }) };
     return played.view.root;
   }
 
   /** A click on what runs goes one level nearer, where there is one. */
-  function choose({ row, number }) {
-    const { track } = lab.page.pictures[lab.pictureName("player")];
-    if (!track.nearer) return;
-    const chosen = { [track.row]: row, [track.thing]: number };
-    lab.show({ level: track.nearer, select: { ...lab.view.select, ...chosen } });
+  function nearerBy({ nearer, row, thing }, span) {
+    if (!nearer) return;
+    const chosen = { [row]: span.row, [thing]: span.number };
+    lab.show({ level: nearer, select: { ...lab.view.select, ...chosen } });
   }
 
   function act({ verb, place, at, offered }) {

@@ -77,9 +77,11 @@ function bars(track, spans, k, end) {
 
 /**
  * Where a key leads from `t`: arrows to the next or last time at which a span starts or ends, pages
- * to a mark, such as a barrier; to the beginning or the end where there is none. Null: no such key.
+ * to a mark, such as a barrier; to the beginning or the end where there is none. Null: to nowhere.
  */
 export function timeBy(key, track, t) {
+  if (key === "Home") return 0;
+  if (key === "End") return track.length;
   const among = /^Page/.test(key) ? track.marks : track.spans;
   const back = /^(ArrowLeft|PageUp)$/.test(key);
   if (!back && !/^(ArrowRight|PageDown)$/.test(key)) return null;
@@ -104,7 +106,7 @@ export function toldAt(track, t) {
     const numbers = numbersAt(track, number, t);
     return numbers.running ? [filledIn(sort.says, numbers)] : [];
   });
-  const nothing = t < track.length ? "nothing runs" : "all is done";
+  const nothing = t < track.length ? track.nothing : "all is done";
   return `${track.source} ${timeText(t)} ${track.unit}: ${said.join(", ") || nothing}`;
 }
 
