@@ -37,7 +37,7 @@ def check_block_time(kernel: Kernel) -> int:
 
 def in_order(time: BlockTime, warp: int) -> Iterator[tuple[Span, bool]]:
     """All that a warp does, one after the other, and whether it waits."""
-    waits = {n for n, sort in enumerate(time.warps.sorts) if sort.role == "idle"}
+    waits = {n for n, sort in enumerate(time.warps.sorts) if "idle" in sort.roles}
     does = [(span, False) for span in every(time.requests) if span.row == warp]
     stands = [(s, True) for s in every(time.warps) if s.row == warp and s.sort in waits]
     yield from sorted([*does, *stands], key=lambda pair: pair[0].start)

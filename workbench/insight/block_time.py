@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import prod
-from typing import NamedTuple
+from typing import TypeAlias
 
 from workbench.insight.accesses import Access
 from workbench.insight.chain import BARRIER
@@ -28,7 +28,7 @@ from workbench.ir.places import places
 
 WINDOW = 2  # turns of the loop in which threads wait, that are seen at once
 
-Clocks = tuple[int, ...]
+Clocks: TypeAlias = tuple[int, ...]
 """Of each kind of warp: warps are of a kind that take as long for everything."""
 
 
@@ -48,7 +48,8 @@ class BlockTime:
     asked: tuple[Asked, ...]
 
 
-class _Repeat(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Repeat:
     """`count` turns of a loop, from its turn `first` on, each so many clocks after the other."""
 
     name: str
@@ -238,10 +239,10 @@ class _Layout:
         marks = warps.spans(self.marks, alone=True)
         names = self.loops()
         sorts = [
-            Sort("served", f"{{running}} in {block}", block, names.get(k, ()))
+            Sort(("served",), f"{{running}} in {block}", block, names.get(k, ()))
             for k, block in enumerate(self.blocks)
         ]
-        sorts.append(Sort("idle", "{running} at the barrier"))
+        sorts.append(Sort(("idle",), "{running} at the barrier"))
         singles = _Track(self.kinds)
         single = singles.spans(self.single)
         return BlockTime(
@@ -266,7 +267,7 @@ def _sort(issue: Issue, names: _Names) -> Sort:
     """An access or an operation, as it stands in the kernel."""
     said = f"computes {issue.access.buffer.name}" if issue.computes else text_of(issue.access)
     loops = [x.name for x in issue.access.loops if x.role not in ("block", "thread")]
-    return Sort("served", said, names.of(issue.access), tuple(loops))
+    return Sort(("served",), said, names.of(issue.access), tuple(loops))
 
 
 class _Track:

@@ -57,6 +57,10 @@ class Asked:
     address: Term | None
     guards: tuple[Term, ...]
 
+    def plain(self) -> list[Any] | None:
+        """It as `lanes.js` takes it; None where data decide."""
+        return None if self.address is None else [self.bytes_each, self.address, [*self.guards]]
+
     def lanes(
         self, block: Point, threads: Point, warp: int, turns: Mapping[str, int]
     ) -> tuple[int | None, ...]:

@@ -24,7 +24,7 @@ Moment: TypeAlias = float
 class Dim(NamedTuple):
     """A digit of a span's number: below `extent`, and each step moves the span by the rest.
 
-    Words may have it by its `name`, such as that of a loop.
+    Words may have it by its `name`, such as that of a loop, counted from `least` on.
     """
 
     extent: int
@@ -32,6 +32,7 @@ class Dim(NamedTuple):
     place: int = 0
     start: float = 0.0
     name: str = ""
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class Track:
             place += digit * dim.place
             start += digit * dim.start
             if dim.name:
-                digits[dim.name] = digit
+                digits[dim.name] = dim.least + digit
         end = start + spans.length
         return Span(spans.first + k, row, place, start, end, spans.sort, digits)
 

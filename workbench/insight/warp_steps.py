@@ -35,6 +35,7 @@ from workbench.ir import (
     For,
     IfThenElse,
     Kernel,
+    Node,
     Ramp,
     SeqStmt,
     Stmt,
@@ -62,11 +63,6 @@ class Issue:
     computes: bool
     clocks: tuple[int, ...]
     each: int = 1
-
-    @property
-    def makes_request(self) -> bool:
-        """Whether lanes ask memory for something."""
-        return not self.computes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,9 +185,7 @@ class _Walk:
         """Those of `found` that ask memory for something."""
         for one in found:
             if one.buffer.scope != "local":
-                index = one.indices[0]
-                apart = isinstance(index, Ramp) and index.stride != 1
-                yield Issue(one, False, self.clocks(one), index.lanes if apart else 1)
+                yield Issue(one, False, self.clocks(one), _each(one.indices[0]))
 
     def clocks(self, one: Access) -> tuple[int, ...]:
         """The clocks of the request of each warp that takes most."""
@@ -212,14 +206,17 @@ class _Walk:
         if not store.guards:
             return (clocks,) * self.warps
         try:
-            every = examples_of_requests(
-                self.kernel, replace(store, indices=(const(0, "int32"),))
-            )
+            every = examples_of_requests(self.kernel, replace(store, indices=(const(0, "int32"),)))
         except UnknownError:
             return (clocks,) * self.warps
         runs = np.zeros(self.warps, np.int64)
         runs[every.warps] = clocks
         return tuple(runs.tolist())
+
+
+def _each(index: Expr) -> int:
+    """How many requests a vector takes: one for each element, where they are no neighbours."""
+    return index.lanes if isinstance(index, Ramp) and index.stride != 1 else 1
 
 
 def _waits(step: Step) -> bool:

@@ -1,20 +1,20 @@
 // What runs on a track at a time: the arithmetic of `workbench/insight/track.py`, in a browser.
 //
 // `track` is `Track.plain()`. Spans are [first, count, row, place, start, length, sort, shape], the
-// dimensions of a shape [extent, row, place, start, name]. Nothing here is as long as trip counts.
+// dimensions of a shape [extent, row, place, start, name, least]. Nothing here is as long as trip counts.
 
 /** Span number `k` of `spans`, from 0 on. */
 export function trackSpan(track, spans, k) {
   const [first, , firstRow, firstPlace, firstStart, length, sort, shape] = spans;
   let [row, place, start, rest] = [firstRow, firstPlace, firstStart, k];
   const digits = {};
-  for (const [extent, rows, places, later, name] of track.shapes[shape]) {
+  for (const [extent, rows, places, later, name, least] of track.shapes[shape]) {
     const digit = rest % extent;
     rest = Math.floor(rest / extent);
     row += digit * rows;
     place += digit * places;
     start += digit * later;
-    if (name) digits[name] = digit;
+    if (name) digits[name] = least + digit;
   }
   return { number: first + k, row, place, start, end: start + length, sort, digits };
 }
