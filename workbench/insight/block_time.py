@@ -11,22 +11,26 @@ are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import prod
 from typing import TypeAlias
 
+from workbench.diag import count_text
 from workbench.insight.accesses import Access
 from workbench.insight.chain import BARRIER
+from workbench.insight.compiled import operations
 from workbench.insight.lane_terms import ELEMENT, Asked, asked
 from workbench.insight.track import Dim, Sort, Spans, Track
 from workbench.insight.warp_steps import Issue, Step, Together, Turn, warp_steps
-from workbench.insight.warps import text_of
 from workbench.insight.wavefronts import WARP
 from workbench.ir import Kernel, PrimFunc, Var
 from workbench.ir.places import places
 
 WINDOW = 2  # turns of the loop in which threads wait, that are seen at once
+NEAR = 32.0  # clocks of one warp that are seen at once, at least
+CLOCKS_A_SECOND = 3  # of one warp, while it plays: what changes faster is not seen, but flashes
+COPY, SUM = ("time",), ("served",)  # roles of what moves values, and of what computes
 
 Clocks: TypeAlias = tuple[int, ...]
 """Of each kind of warp: warps are of a kind that take as long for everything."""
@@ -46,6 +50,51 @@ class BlockTime:
     requests: Track
     issued: tuple[Issue, ...]
     asked: tuple[Asked, ...]
+
+    def of_warp(self, warp: int) -> Track:
+        """A row of the requests, operations and barriers of one warp.
+
+        Spans are of the sorts of `requests`; a barrier is of one more.
+        """
+        shapes: dict[tuple[Dim, ...], int] = {}
+        waits = len(self.warps.sorts) - 1
+        barrier = len(self.requests.sorts)
+        spans = [
+            *_in_row(self.requests, self.requests.spans, warp, shapes),
+            *(
+                replace(spans, sort=barrier)
+                for spans in _in_row(self.warps, self.warps.spans, warp, shapes)
+                if spans.sort == waits
+            ),
+        ]
+        marks = _in_row(self.warps, self.warps.marks, 0, shapes)
+        longest = max((spans.length for spans in spans if spans.sort != barrier), default=1.0)
+        window = min(max(NEAR, 2 * longest), self.warps.length)
+        return replace(
+            self.requests,
+            rows=1,
+            shapes=tuple(shapes),
+            spans=tuple(spans),
+            sorts=(*self.requests.sorts, self.warps.sorts[-1]),
+            marks=tuple(marks),
+            window=window,
+            seconds=window / CLOCKS_A_SECOND,
+            thing="request",
+            nearer="",
+        )
+
+
+def _in_row(
+    track: Track, among: Sequence[Spans], row: int, shapes: dict[tuple[Dim, ...], int]
+) -> Iterator[Spans]:
+    """Those of a row, as the only one; their shapes are entered in `shapes`."""
+    for spans in among:
+        shape = track.shapes[spans.shape]
+        rows = prod(dim.extent for dim in shape if dim.row)
+        if spans.row <= row < spans.row + rows:
+            alone = tuple(dim for dim in shape if not dim.row)
+            number = shapes.setdefault(alone, len(shapes))
+            yield replace(spans, count=spans.count // rows, row=0, shape=number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +191,8 @@ class _Layout:
     def __init__(self, kinds: _Kinds, names: _Names) -> None:
         self.kinds, self.names = kinds, names
         self.now: Clocks = (0,) * len(kinds.rows)
-        self.blocks: dict[str, list[str]] = {}  # and the names of the loops around
+        self.blocks: dict[str, int] = {}  # of the program, by number
+        self.computing: set[str] = set()  # those that do more than move values
         self.issued: dict[Issue, int] = {}
         self.counters = {var: axis for axis, var in names.axes}
         self.seen: list[_Part] = []  # statements of a block of the program, one after the other
@@ -158,8 +208,7 @@ class _Layout:
             for step in same:
                 self.step(step, seen or bool(block))
             if block and not seen:
-                self.blocks.setdefault(block, [])
-                sort = [*self.blocks].index(block)
+                sort = self.blocks.setdefault(block, len(self.blocks))
                 self.seen.append(_Part(sort, begun, _less(self.now, begun)))
 
     def block_of(self, step: Step) -> str:
@@ -188,6 +237,8 @@ class _Layout:
     def issue(self, issue: Issue) -> None:
         """A request, or those of the elements of a vector; an operation."""
         clocks = self.kinds.clocks(issue)
+        if issue.computes and operations(issue.access.store.value):
+            self.computing.add(self.names.of(issue.access))
         number = self.issued.setdefault(issue, len(self.issued))
         part = _Part(number, self.now, clocks)
         if issue.each > 1:
@@ -237,12 +288,18 @@ class _Layout:
         seen = warps.spans(self.seen)
         waits = warps.spans(self.waits, len(self.blocks))
         marks = warps.spans(self.marks, alone=True)
-        names = self.loops()
+        around, of = self.loops(), count_text(len(self.kinds.of), "warp")
         sorts = [
-            Sort(("served",), f"{{running}} in {block}", block, names.get(k, ()))
+            Sort(
+                SUM if block in self.computing else COPY,
+                f"{{running}} of {of} in {block}{_turns(around.get(k, ()))}",
+                block,
+                around.get(k, ()),
+                block,
+            )
             for k, block in enumerate(self.blocks)
         ]
-        sorts.append(Sort(("idle",), "{running} at the barrier"))
+        sorts.append(Sort(("idle",), f"{{running}} of {of} at barrier {{mark}} of {{marks}}"))
         singles = _Track(self.kinds)
         single = singles.spans(self.single)
         return BlockTime(
@@ -264,10 +321,18 @@ class _Layout:
 
 
 def _sort(issue: Issue, names: _Names) -> Sort:
-    """An access or an operation, as it stands in the kernel."""
-    said = f"computes {issue.access.buffer.name}" if issue.computes else text_of(issue.access)
-    loops = [x.name for x in issue.access.loops if x.role not in ("block", "thread")]
-    return Sort(("served",), said, names.of(issue.access), tuple(loops))
+    """An access or an operation, with the loops around."""
+    buffer, block = issue.access.buffer.name, names.of(issue.access)
+    loops = tuple(x.name for x in issue.access.loops if x.role not in ("block", "thread"))
+    if issue.computes:
+        return Sort(SUM, f"computes {block}{_turns(loops)}", block, loops)
+    does = "writes" if issue.access.writes else "reads"
+    return Sort(COPY, f"{does} {buffer}{_turns(loops)}", block, loops, buffer)
+
+
+def _turns(loops: Sequence[str]) -> str:
+    """The turns of loops around, as a track has their numbers put in."""
+    return "".join(f", {loop} = {{{loop}}}" for loop in loops)
 
 
 class _Track:
@@ -317,7 +382,7 @@ class _Track:
             mark="barrier",
             marks=tuple(marks),
             window=window,
-            nearer="request",
+            nearer="warp",
         )
 
 

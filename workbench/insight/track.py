@@ -58,14 +58,17 @@ class Sort(NamedTuple):
 
     The first role is that of thin rows; in others the rest alternate, by a span's number. In the
     words stand numbers by their names, in braces: `running`, `done`, `waiting` and `all` of
-    the sort, and each digit that has a name, of the first that runs. `statement` names a block of
-    the program, and `loops` its loops, which light up.
+    the sort, each digit that has a name, of the first that runs, and of all `marks` the `mark` that
+    comes next. `statement` names a block of
+    the program, and `loops` its loops, which light up. A `label` stands in a span that has room, in
+    place of its number.
     """
 
     roles: tuple[str, ...]
     says: str
     statement: str = ""
     loops: tuple[str, ...] = ()
+    label: str = ""
 
 
 class Span(NamedTuple):
@@ -86,7 +89,7 @@ class Track:
 
     A row is called `row`, with its number, and a span `thing`. At `marks` something ends for all
     rows, called `mark`: a wave, a barrier. `window` is how much is seen at once, all of it where
-    that is 0; `opens` is the time that is shown first. `nearer` is the level that a click on a span
+    that is 0, for so many `seconds` while it plays; `opens` is the time that is shown first. `nearer` is the level that a click on a span
     leads to, "" where there is none. `source` says where its times are from.
     """
 
@@ -102,6 +105,7 @@ class Track:
     mark: str = ""
     marks: tuple[Spans, ...] = ()
     window: float = 0.0
+    seconds: float = 5.0
     opens: Moment = 0.0
     nearer: str = ""
     source: str = "modelled"
@@ -121,6 +125,7 @@ class Track:
             "mark": self.mark,
             "marks": [list(astuple(spans)) for spans in self.marks],
             "window": self.window or self.length,
+            "seconds": self.seconds,
             "opens": self.opens,
             "nearer": self.nearer,
             "source": self.source,
@@ -205,7 +210,9 @@ class Track:
         running = sum(self.started(spans, t) for spans in own) - done
         first = next((span.digits for span in self.running(t) if span.sort == sort), {})
         counts = {"running": running, "done": done, "waiting": every - done - running}
-        return {**first, **counts, "all": every}
+        ended = sum(self.ended(spans, t) for spans in self.marks)
+        marks = {"mark": ended + 1, "marks": sum(spans.count for spans in self.marks)}
+        return {**first, **counts, **marks, "all": every}
 
 
 def _first(count: int, past: Callable[[int], bool]) -> int:

@@ -5,7 +5,15 @@
 
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
-import { spansBetween, spansOf, timeBy, timeText, toldAt } from "./track.js";
+import {
+  marksAt,
+  marksBetween,
+  spansBetween,
+  spansOf,
+  timeBy,
+  timeText,
+  toldAt,
+} from "./track.js";
 
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
@@ -78,10 +86,11 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     put(to);
   }
 
-  /** A share of the whole later, or the next event; whether there is more. */
-  function play(share) {
+  /** So many milliseconds later, or the next event; whether there is more. */
+  function play(passed) {
     if (t >= track.length) put(0);
-    put(share === null ? timeBy("ArrowRight", track, t) : t + share * track.length);
+    const later = (milliseconds) => (milliseconds / 1000 / track.seconds) * track.window;
+    put(passed === null ? timeBy("ArrowRight", track, t) : t + later(passed));
     return t < track.length;
   }
 
@@ -223,6 +232,7 @@ function drawnTrack(track, place, chosen) {
     ...emptyPlaces(track, place),
     ...layers,
     ...rowNames(track, place, chosen),
+    ...markLines(track, place),
     ...timeAxis(track, place),
     now,
   );
@@ -254,7 +264,7 @@ function spanShapes(track, place, chosen) {
     const [thin, ...thick] = track.sorts[span.sort].roles;
     const role = height < THICK ? thin : (thick[span.number % thick.length] ?? thin);
     box(role, x, y, end - x, height);
-    const label = span.number?.toLocaleString("en-US") ?? "";
+    const label = track.sorts[span.sort].label || (span.number?.toLocaleString("en-US") ?? "");
     if (!label || height < THICK || end - x < label.length * LETTER + 4) return;
     const about = { x: (x + end) / 2, y: y + height / 2 + 4, "text-anchor": "middle" };
     words.push(shape("text", { ...about, class: "wb-words" }, label));
@@ -311,6 +321,26 @@ function rowNames(track, place, chosen) {
     name(chosen, Math.min(y + 4, place.bottom)),
     ...ends.map((k) => name(k, k ? place.bottom : below + 10)),
   ];
+}
+
+/** Where something ends for all rows: a line, with its number where there is room for it. */
+function markLines(track, place) {
+  const { large, top, bottom } = place;
+  const most = place.plotted / 12;
+  const times = large ? marksBetween(track, place.from, place.to, most + 1) : [];
+  if (times.length > most) return []; // they would be a ground, not lines
+  const first = marksAt(track, place.from) + 1;
+  let free = 0; // right of the words before
+  return times.flatMap((t, k) => {
+    const x = place.x(t);
+    const words = `${free ? "" : `${track.mark} `}${(first + k).toLocaleString("en-US")}`;
+    const wide = words.length * LETTER;
+    const line = shape("path", { d: `M${x} ${top - 2}V${bottom}`, class: "wb-clock" });
+    if (x - wide < free) return [line];
+    free = x + 8;
+    const about = { x: x + 2, y: top - 4, "text-anchor": "end", class: "wb-muted" };
+    return [line, shape("text", about, words)];
+  });
 }
 
 /** Round times along the bottom. */

@@ -52,6 +52,22 @@ function amongSpans(track, spans, k, t) {
   return found;
 }
 
+/** How many marks there are up to `t`. */
+export function marksAt(track, t) {
+  return track.marks.reduce((total, spans) => total + endedAt(track, spans, t), 0);
+}
+
+/** The times of marks from `from` to `to`, in order, at most so many. */
+export function marksBetween(track, from, to, most) {
+  const found = [];
+  for (const spans of track.marks) {
+    const end = startedAt(track, spans, to);
+    for (let k = endedAt(track, spans, from); k < end && found.length < most; k++)
+      found.push(trackSpan(track, spans, k).start);
+  }
+  return found.sort((a, b) => a - b);
+}
+
 const MANY = 12000; // spans that are drawn one by one
 
 /** What is drawn of times from `from` to `to`: of too many spans a bar for each of their places. */
@@ -116,7 +132,9 @@ function numbersAt(track, sort, t) {
   const now = sum((spans) => startedAt(track, spans, t)) - done;
   const from = own.find((spans) => startedAt(track, spans, t) > endedAt(track, spans, t));
   const digits = from ? trackSpan(track, from, endedAt(track, from, t)).digits : {};
-  return { ...digits, running: now, done, waiting: all - done - now, all };
+  const mark = marksAt(track, t) + 1;
+  const marks = track.marks.reduce((total, spans) => total + spans[1], 0);
+  return { ...digits, running: now, done, waiting: all - done - now, mark, marks, all };
 }
 
 /** A time in three digits or so: 6.25, 61.3, 1,034. */
