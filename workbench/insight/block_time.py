@@ -237,7 +237,8 @@ class _Layout:
     def issue(self, issue: Issue) -> None:
         """A request, or those of the elements of a vector; an operation."""
         clocks = self.kinds.clocks(issue)
-        if issue.computes and operations(issue.access.store.value):
+        store = issue.access.store
+        if issue.computes and store is not None and operations(store.value):
             self.computing.add(self.names.of(issue.access))
         number = self.issued.setdefault(issue, len(self.issued))
         part = _Part(number, self.now, clocks)

@@ -89,8 +89,9 @@ class Track:
 
     A row is called `row`, with its number, and a span `thing`. At `marks` something ends for all
     rows, called `mark`: a wave, a barrier. `window` is how much is seen at once, all of it where
-    that is 0, for so many `seconds` while it plays; `opens` is the time that is shown first. `nearer` is the level that a click on a span
-    leads to, "" where there is none. `source` says where its times are from.
+    that is 0, for so many `seconds` while it plays; `opens` is the time that is shown first.
+    `nearer` is the level that a click on a span leads to, "" where there is none. `source` says
+    where its times are from.
     """
 
     row: str

@@ -45,7 +45,7 @@ export function lanesAt([, address, guards], block, threads, warp, turns) {
     const number = warp * WARP + lane;
     const row = Math.floor(number / wide);
     put("thread", [number % wide, row % high, Math.floor(row / high)]);
-    const awake = number < wide * high * deep && guards.every((guard) => workedOut(guard, at));
+    const awake = number < wide * high * deep && guards.every((told) => workedOut(told, at));
     return awake ? workedOut(address, at) : null;
   });
 }

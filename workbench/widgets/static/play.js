@@ -8,8 +8,8 @@ const [WHOLE, SHORTEST] = [5000, 80]; // where that is too short to be seen, tur
 /**
  * A button that plays: calls `next` with how many turns on, which returns whether there is more,
  * until it is pressed again, is out of view, or that was all; then calls `done`. Without `turns`
- * time flows: `next` gets the milliseconds that passed, frame by frame. Who wants less motion takes one turn
- * a press; where time flows, `next` is told so by null.
+ * time flows: `next` gets the milliseconds that passed, frame by frame. Who wants less motion takes
+ * one turn a press; where time flows, `next` is told so by null.
  */
 export function playButton({ label, turns = 0, next, done }) {
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;

@@ -5,15 +5,7 @@
 
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
-import {
-  marksAt,
-  marksBetween,
-  spansBetween,
-  spansOf,
-  timeBy,
-  timeText,
-  toldAt,
-} from "./track.js";
+import { marksAt, marksBetween, spansBetween, spansOf, timeBy, timeText, toldAt } from "./track.js";
 
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words

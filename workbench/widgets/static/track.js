@@ -1,7 +1,8 @@
 // What runs on a track at a time: the arithmetic of `workbench/insight/track.py`, in a browser.
 //
 // `track` is `Track.plain()`. Spans are [first, count, row, place, start, length, sort, shape], the
-// dimensions of a shape [extent, row, place, start, name, least]. Nothing here is as long as trip counts.
+// dimensions of a shape [extent, row, place, start, name, least]. Nothing here is as long as trip
+// counts.
 
 /** Span number `k` of `spans`, from 0 on. */
 export function trackSpan(track, spans, k) {
