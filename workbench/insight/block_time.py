@@ -11,7 +11,7 @@ are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import prod
 from typing import TypeAlias
@@ -28,8 +28,6 @@ from workbench.ir import Kernel, PrimFunc, Var
 from workbench.ir.places import places
 
 WINDOW = 2  # turns of the loop in which threads wait, that are seen at once
-NEAR = 32.0  # clocks of one warp that are seen at once, at least
-CLOCKS_A_SECOND = 3  # of one warp, while it plays: what changes faster is not seen, but flashes
 COPY, SUM = ("time",), ("served",)  # roles of what moves values, and of what computes
 
 Clocks: TypeAlias = tuple[int, ...]
@@ -50,51 +48,6 @@ class BlockTime:
     requests: Track
     issued: tuple[Issue, ...]
     asked: tuple[Asked, ...]
-
-    def of_warp(self, warp: int) -> Track:
-        """A row of the requests, operations and barriers of one warp.
-
-        Spans are of the sorts of `requests`; a barrier is of one more.
-        """
-        shapes: dict[tuple[Dim, ...], int] = {}
-        waits = len(self.warps.sorts) - 1
-        barrier = len(self.requests.sorts)
-        spans = [
-            *_in_row(self.requests, self.requests.spans, warp, shapes),
-            *(
-                replace(spans, sort=barrier)
-                for spans in _in_row(self.warps, self.warps.spans, warp, shapes)
-                if spans.sort == waits
-            ),
-        ]
-        marks = _in_row(self.warps, self.warps.marks, 0, shapes)
-        longest = max((spans.length for spans in spans if spans.sort != barrier), default=1.0)
-        window = min(max(NEAR, 2 * longest), self.warps.length)
-        return replace(
-            self.requests,
-            rows=1,
-            shapes=tuple(shapes),
-            spans=tuple(spans),
-            sorts=(*self.requests.sorts, self.warps.sorts[-1]),
-            marks=tuple(marks),
-            window=window,
-            seconds=window / CLOCKS_A_SECOND,
-            thing="request",
-            nearer="",
-        )
-
-
-def _in_row(
-    track: Track, among: Sequence[Spans], row: int, shapes: dict[tuple[Dim, ...], int]
-) -> Iterator[Spans]:
-    """Those of a row, as the only one; their shapes are entered in `shapes`."""
-    for spans in among:
-        shape = track.shapes[spans.shape]
-        rows = prod(dim.extent for dim in shape if dim.row)
-        if spans.row <= row < spans.row + rows:
-            alone = tuple(dim for dim in shape if not dim.row)
-            number = shapes.setdefault(alone, len(shapes))
-            yield replace(spans, count=spans.count // rows, row=0, shape=number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,11 +87,11 @@ class Span(NamedTuple):
 class Track:
     """Rows with so many `places` in each, and what stands there from 0 to `length`, in `unit`.
 
-    A row is called `row`, with its number, and a span `thing`. At `marks` something ends for all
-    rows, called `mark`: a wave, a barrier. `window` is how much is seen at once, all of it where
-    that is 0, for so many `seconds` while it plays; `opens` is the time that is shown first.
-    `nearer` is the level that a click on a span leads to, "" where there is none. `source` says
-    where its times are from.
+    A row is called `row`, with its number, or has one of the `names`; a span is a `thing`. At
+    `marks` something ends for all rows, called `mark`: a wave, a barrier. `window` is how much is
+    seen at once, all of it where that is 0, for so many `seconds` while it plays; `opens` is the
+    time that is shown first. `nearer` is the level that a click on a span leads to, "" where there
+    is none. `source` says where its times are from.
     """
 
     row: str
@@ -110,6 +110,7 @@ class Track:
     opens: Moment = 0.0
     nearer: str = ""
     source: str = "modelled"
+    names: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """It as JSON has it, for `track.js`."""
@@ -130,6 +131,7 @@ class Track:
             "opens": self.opens,
             "nearer": self.nearer,
             "source": self.source,
+            "names": list(self.names),
         }
 
     def span(self, spans: Spans, k: int) -> Span:
