@@ -77,13 +77,14 @@ def _node(time: BlockTime, number: int) -> tuple[object, object]:
 
 
 def _told(noted: list[Any], by_data: set[Any], met: bool) -> list[Done]:
-    """What a thread did of what is told, each once."""
-    kept = [
-        (place, when[0], when[1], address)
-        for place, when, address in noted
-        if (met if place is BARRIER else place not in by_data and _is_far(place))
-    ]
-    return [*dict.fromkeys(kept)]
+    """What a thread did of what is told, each once; barriers by number."""
+    kept, barriers = dict[Done, None](), 0
+    for place, when, address in noted:
+        if place is BARRIER:
+            barriers += 1
+        if met if place is BARRIER else place not in by_data and _is_far(place):
+            kept[place, when[0], barriers if place is BARRIER else when[1], address] = None
+    return [*kept]
 
 
 def _is_far(place: Any) -> bool:
@@ -100,13 +101,14 @@ def _lanes(
 ) -> list[list[Done]]:
     """What each lane of a warp does, as it is told."""
     found: list[dict[Done, None]] = [{} for _ in range(WARP)]
+    barriers = 0
     threads = time.kernel.block
     there = threads[0] * threads[1] * threads[2] - warp * WARP
     for span, waits in row:
         if waits:
-            turns = _turns(time.warps, span)
+            barriers += 1
             for lane in range(min(there, WARP) if met else 0):
-                found[lane].setdefault((BARRIER, turns, 0, 0))
+                found[lane][BARRIER, _turns(span), barriers, 0] = None
             continue
         place, issue = _node(time, span.sort), time.issued[span.sort]
         if issue.computes or place in by_data:
@@ -115,11 +117,11 @@ def _lanes(
         lanes = time.asked[span.sort].lanes((x, y, z), threads, warp, span.digits)
         for lane, address in enumerate(lanes):
             if address is not None:
-                turns = _turns(time.requests, span)
-                found[lane].setdefault((place, turns, span.digits.get(ELEMENT, 0), address))
+                element = span.digits.get(ELEMENT, 0)
+                found[lane][place, _turns(span), element, address] = None
     return [[*one] for one in found]
 
 
-def _turns(track: Track, span: Span) -> tuple[int, ...]:
+def _turns(span: Span) -> tuple[int, ...]:
     """The turns of the loops around, outermost first: digits go the other way."""
     return tuple(n for name, n in reversed(span.digits.items()) if name != ELEMENT)
