@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from math import prod
 from typing import TypeAlias
 
 from workbench import insight
@@ -19,25 +20,32 @@ from workbench.draw.requests import SCOPES, covered_request, requests_picture
 from workbench.draw.roofline import covered_roofline, roofline_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
+from workbench.draw.timeline import covered_timeline, timeline_picture
+from workbench.draw.warps import block_picture, warp_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import (
+    BlockTime,
     Fragments,
     LaneCall,
     Memory,
     Occupancy,
     Pipelines,
     Requests,
+    Residence,
     Roofline,
     Selection,
     Tiles,
     Values,
+    WarpTime,
     Who,
 )
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.lower import lower, open_blocks
 from workbench.target import get
 
-PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "roofline", "fragments")
+PICTURES = (
+    "who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "timeline", "roofline", "fragments",
+)  # fmt: skip
 GPU = "nvidia/h200"  # whose multiprocessors and roofs are drawn
 
 Steps: TypeAlias = "Sequence[tuple[int, PrimFunc]]"
@@ -63,9 +71,10 @@ def picture_of(
     what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
-    else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
-    of `steps` stand, by the numbers of these, `func` the last; "fragments" which lane of a warp
-    holds which cell in the "call" that `select` names, a product else. With `times`, bands of
+    else the worst; "occupancy" what blocks take of a multiprocessor, "timeline" which of them run
+    when; "roofline" where the programs of `steps` stand, by the numbers of these, `func` the last;
+    "fragments" which lane of a warp holds which cell in the "call" that `select` names, a product
+    else. With `times`, bands of
     "memory" are as wide as these. What differs from the program `before` is marked. `source` gives
     the data of programs, where it is kept. Raises ValueError for another name, and for a buffer,
     axis, value or level that the program does not have.
@@ -89,6 +98,8 @@ def picture_of(
         return lanes_picture(calls, select or {}) if calls else wmma_picture(data.fragments(func))
     if name == "occupancy":
         return occupancy_picture(data.occupancy(func))
+    if name == "timeline":
+        return _timeline(func, select or {}, data)
     if name == "roofline":
         ahead = [(number, one) for number, one in steps if one is not func]
         number = next((number for number, one in steps if one is func), 0)
@@ -104,7 +115,7 @@ def _check(name: str, buffer: str | None, level: str | None, select: Selection |
         raise ValueError(f"{name!r} shows all buffers, not one; leave `buffer` out")
     if level is not None and name != "tiles":
         raise ValueError(f"{name!r} has no levels; leave `level` out")
-    if select and name not in ("tiles", *SCOPES, "fragments"):
+    if select and name not in ("tiles", *SCOPES, "fragments", "timeline"):
         raise ValueError(f"{name!r} shows all of the program; leave {', '.join(select)} out")
 
 
@@ -136,6 +147,23 @@ def _requests(
     return requests_picture(name, found, left_out, select)
 
 
+def _timeline(func: PrimFunc, select: Selection, data: Source) -> Picture:
+    """The launches in time; of a "block" that is selected its warps, of a "warp" its requests."""
+    numbers = {axis: n for axis, n in select.items() if isinstance(n, int)}
+    if "block" not in numbers:
+        return timeline_picture(data.residence(func))
+    time = data.block_time(func, numbers.get("kernel", 0))
+    block, blocks = numbers["block"], prod(map(int, time.kernel.grid))
+    if block not in range(blocks):
+        raise ValueError(
+            f"block runs from 0 to {blocks - 1}, not to {block}; choose one of these values"
+        )
+    if "warp" not in numbers:
+        return block_picture(time, block)
+    warp = data.warp_time(func, numbers.get("kernel", 0), numbers["warp"])
+    return warp_picture(warp, block, numbers["warp"], numbers.get("clock"))
+
+
 def _with_kernels(steps: Steps, data: Source) -> Iterator[tuple[int, Roofline]]:
     for number, func in steps:
         with suppress(Fail):
@@ -150,6 +178,8 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
         return (covered_request(name),)
     if name == "occupancy":
         return (covered_occupancy(),)
+    if name == "timeline":
+        return (covered_timeline(),)
     if name == "roofline":
         return (covered_roofline(),)
     if name == "fragments":
@@ -213,6 +243,25 @@ class Source:
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """How full a multiprocessor is with each of its kernels."""
         return [insight.occupancy(kernel, get(self.gpu)) for kernel in self.kernels(func)]
+
+    def residence(self, func: PrimFunc) -> Residence | None:
+        """Which of its blocks run where and when."""
+        kernels, gpu = self.kernels(func), get(self.gpu)
+        return insight.residence(kernels, gpu, time=insight.modelled(kernels, gpu))
+
+    def block_time(self, func: PrimFunc, kernel: int) -> BlockTime:
+        """When the warps of a block of one of its kernels do what."""
+        kernels = self.kernels(func)
+        if kernel not in range(len(kernels)):
+            last = len(kernels) - 1
+            raise ValueError(
+                f"kernel runs from 0 to {last}, not to {kernel}; choose one of these values"
+            )
+        return insight.block_time(kernels[kernel], func)
+
+    def warp_time(self, func: PrimFunc, kernel: int, warp: int) -> WarpTime:
+        """What one warp of a block does."""
+        return insight.warp_time(self.block_time(func, kernel), warp)
 
     def roofline(self, func: PrimFunc) -> Roofline:
         """Where its kernels stand under the roofs."""

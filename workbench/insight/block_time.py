@@ -21,6 +21,7 @@ from workbench.insight.accesses import Access
 from workbench.insight.chain import BARRIER
 from workbench.insight.compiled import operations
 from workbench.insight.lane_terms import ELEMENT, Asked, asked
+from workbench.insight.page import Point
 from workbench.insight.track import Dim, Sort, Spans, Track
 from workbench.insight.warp_steps import Issue, Step, Together, Turn, warp_steps
 from workbench.insight.wavefronts import WARP
@@ -28,6 +29,7 @@ from workbench.ir import Kernel, PrimFunc, Var
 from workbench.ir.places import places
 
 WINDOW = 2  # turns of the loop in which threads wait, that are seen at once
+NOW = "heat-4"  # of what runs at the time that is shown
 COPY, SUM = ("time",), ("served",)  # roles of what moves values, and of what computes
 
 Clocks: TypeAlias = tuple[int, ...]
@@ -80,6 +82,12 @@ def block_time(kernel: Kernel, func: PrimFunc | None = None) -> BlockTime:
     layout = _Layout(_Kinds(steps, -(-prod(kernel.block) // WARP)), _Names(kernel, func))
     layout.run(steps)
     return layout.made(kernel)
+
+
+def place_of(kernel: Kernel, block: int) -> Point:
+    """The place (x, y, z) of a block in the grid, by its number: x goes first."""
+    wide, high, _ = map(int, kernel.grid)
+    return block % wide, block // wide % high, block // (wide * high)
 
 
 class _Kinds:
@@ -144,7 +152,8 @@ class _Layout:
     def __init__(self, kinds: _Kinds, names: _Names) -> None:
         self.kinds, self.names = kinds, names
         self.now: Clocks = (0,) * len(kinds.rows)
-        self.blocks: dict[str, int] = {}  # of the program, by number
+        self.around: list[str] = []  # the names of the loops that are open
+        self.blocks: dict[tuple[str, tuple[str, ...]], int] = {}  # in which loops, by number
         self.computing: set[str] = set()  # those that do more than move values
         self.issued: dict[Issue, int] = {}
         self.counters = {var: axis for axis, var in names.axes}
@@ -161,7 +170,7 @@ class _Layout:
             for step in same:
                 self.step(step, seen or bool(block))
             if block and not seen:
-                sort = self.blocks.setdefault(block, len(self.blocks))
+                sort = self.blocks.setdefault((block, tuple(self.around)), len(self.blocks))
                 self.seen.append(_Part(sort, begun, _less(self.now, begun)))
 
     def block_of(self, step: Step) -> str:
@@ -201,10 +210,14 @@ class _Layout:
         self.now = tuple(n + issue.each * c for n, c in zip(self.now, clocks, strict=True))
 
     def loop(self, turn: Turn, seen: bool) -> None:
-        """All turns of a loop: together where the first is as the others, else that by itself."""
-        extent = turn.loop.extent
-        if extent < 1:
-            return
+        """All turns of a loop, if there are any."""
+        if turn.loop.extent > 0:
+            self.around.append(turn.loop.name)
+            self.turns(turn, turn.loop.extent, seen)
+            self.around.pop()
+
+    def turns(self, turn: Turn, extent: int, seen: bool) -> None:
+        """Those of a loop: together where the first is as the others, else that by itself."""
         self.counters[turn.loop.var] = turn.loop.name
         begun, where = self.now, self.ends()
         self.run(turn.steps, seen)
@@ -242,16 +255,17 @@ class _Layout:
         seen = warps.spans(self.seen)
         waits = warps.spans(self.waits, len(self.blocks))
         marks = warps.spans(self.marks, alone=True)
-        around, of = self.loops(), count_text(len(self.kinds.of), "warp")
+        of = count_text(len(self.kinds.of), "warp")
         sorts = [
             Sort(
                 SUM if block in self.computing else COPY,
-                f"{{running}} of {of} in {block}{_turns(around.get(k, ()))}",
+                f"{{running}} of {of} in {block}{_turns(around)}",
                 block,
-                around.get(k, ()),
+                around,
                 block,
+                NOW,
             )
-            for k, block in enumerate(self.blocks)
+            for block, around in self.blocks
         ]
         sorts.append(Sort(("idle",), f"{{running}} of {of} at barrier {{mark}} of {{marks}}"))
         singles = _Track(self.kinds)
@@ -263,15 +277,6 @@ class _Layout:
             tuple(self.issued),
             tuple(asked(issue.access, self.counters) for issue in self.issued),
         )
-
-    def loops(self) -> dict[int, tuple[str, ...]]:
-        """The names of the loops around each block, outermost first."""
-        around: dict[int, dict[str, None]] = {}
-        for part in self.seen:
-            around.setdefault(part.sort, {}).update(
-                dict.fromkeys(r.name for r in reversed(part.repeats))
-            )
-        return {sort: tuple(names) for sort, names in around.items()}
 
 
 def _sort(issue: Issue, names: _Names) -> Sort:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass
-from math import floor
+from itertools import takewhile
+from math import floor, prod
 from typing import Any, NamedTuple, TypeAlias
 
+MANY = 12_000  # spans that are drawn one by one
 Moment: TypeAlias = float
 """A time on a track, in its unit, from 0 on."""
 
@@ -56,7 +58,8 @@ class Spans:
 class Sort(NamedTuple):
     """What spans of a sort are: roles of pictures, and words for those that run.
 
-    The first role is that of thin rows; in others the rest alternate, by a span's number. In the
+    The roles alternate, by a span's number; `now` is that of those that run, "" where it is the
+    same. Of rows that are too thin for their places, it is only seen how many are in use. In the
     words stand numbers by their names, in braces: `running`, `done`, `waiting` and `all` of
     the sort, each digit that has a name, of the first that runs, and of all `marks` the `mark` that
     comes next. `statement` names a block of
@@ -69,12 +72,16 @@ class Sort(NamedTuple):
     statement: str = ""
     loops: tuple[str, ...] = ()
     label: str = ""
+    now: str = ""
 
 
 class Span(NamedTuple):
-    """One span. It ends before `end`; `digits` are those that have a name."""
+    """One span. It ends before `end`; `digits` are those that have a name.
 
-    number: int
+    One that stands for several, end to end, has no `number`.
+    """
+
+    number: int | None
     row: int
     place: int
     start: float
@@ -91,7 +98,7 @@ class Track:
     `marks` something ends for all rows, called `mark`: a wave, a barrier. `window` is how much is
     seen at once, all of it where that is 0, for so many `seconds` while it plays; `opens` is the
     time that is shown first. `nearer` is the level that a click on a span leads to, "" where there
-    is none. `source` says where its times are from.
+    is none. `source` says where its times are from, and `nothing` what goes on while nothing runs.
     """
 
     row: str
@@ -111,6 +118,7 @@ class Track:
     nearer: str = ""
     source: str = "modelled"
     names: tuple[str, ...] = ()
+    nothing: str = "nothing runs"
 
     def plain(self) -> dict[str, Any]:
         """It as JSON has it, for `track.js`."""
@@ -123,7 +131,10 @@ class Track:
             "unit": self.unit,
             "shapes": [list(map(list, shape)) for shape in self.shapes],
             "spans": [list(astuple(spans)) for spans in self.spans],
-            "sorts": [sort._asdict() for sort in self.sorts],
+            "sorts": [
+                sort._asdict() | {"roles": list(sort.roles), "loops": list(sort.loops)}
+                for sort in self.sorts
+            ],
             "mark": self.mark,
             "marks": [list(astuple(spans)) for spans in self.marks],
             "window": self.window or self.length,
@@ -132,6 +143,7 @@ class Track:
             "nearer": self.nearer,
             "source": self.source,
             "names": list(self.names),
+            "nothing": self.nothing,
         }
 
     def span(self, spans: Spans, k: int) -> Span:
@@ -161,6 +173,19 @@ class Track:
         for spans in self.spans:
             for k in range(self.ended(spans, t), self.started(spans, t)):
                 yield self.span(spans, k)
+
+    def drawn(self) -> list[Span]:
+        """All spans in drawing order; of `Spans` with too many, a bar for each of their places."""
+        return [span for spans in self.spans for span in self._drawn(spans)]
+
+    def _drawn(self, spans: Spans) -> Iterator[Span]:
+        beside = prod(dim.extent for dim in takewhile(_stays, self.shapes[spans.shape]))
+        if spans.count <= MANY:
+            yield from (self.span(spans, k) for k in range(spans.count))
+            return
+        for k in range(min(beside, spans.count)):
+            last = self.span(spans, spans.count - 1 - (spans.count - 1 - k) % beside)
+            yield self.span(spans, k)._replace(number=None, end=last.end)
 
     def later(self, t: Moment) -> Moment:
         """When the next span starts or ends after `t`; the end where none does."""
@@ -202,7 +227,7 @@ class Track:
             if self._numbers(number, t)["running"]
         ]
         time = f"{time_text(t)} {self.unit}"
-        nothing = "nothing runs" if t < self.length else "all is done"
+        nothing = self.nothing if t < self.length else "all is done"
         return f"{self.source} {time}: {', '.join(said) or nothing}"
 
     def _numbers(self, sort: int, t: Moment) -> dict[str, int]:
@@ -216,6 +241,11 @@ class Track:
         ended = sum(self.ended(spans, t) for spans in self.marks)
         marks = {"mark": ended + 1, "marks": sum(spans.count for spans in self.marks)}
         return {**first, **counts, **marks, "all": every}
+
+
+def _stays(dim: Dim) -> bool:
+    """Whether its digits are of one time."""
+    return dim.start <= 0
 
 
 def _first(count: int, past: Callable[[int], bool]) -> int:

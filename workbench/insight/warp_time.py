@@ -167,7 +167,7 @@ class _Rows:
 
     def sort(self, sort: Sort, issue: Issue | None = None, asked: Asked | None = None) -> int:
         """The number of a sort that is entered."""
-        self.sorts.append(sort._replace(label=""))
+        self.sorts.append(sort._replace(label="", now="chosen"))
         self.issued.append(issue)
         self.asked.append(asked)
         return len(self.sorts) - 1

@@ -42,6 +42,7 @@ LABELS = {
     "sectors": "sectors",
     "banks": "banks",
     "occupancy": "occupancy",
+    "timeline": "timeline",
     "roofline": "roofline",
     "fragments": "fragments",
 }

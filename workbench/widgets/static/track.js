@@ -115,14 +115,18 @@ function eventsOf(track, spans, t, before = false) {
   );
 }
 
-/** What goes on at `t`, in words. */
-export function toldAt(track, t) {
+/** What goes on at `t`, in words: "modelled 61 µs: 256 of 256 blocks run". */
+export const toldAt = (track, t) =>
+  `${track.source} ${timeText(t)} ${track.unit}: ${goesOnAt(track, t)}`;
+
+/** The same without the time. */
+export function goesOnAt(track, t) {
   const said = track.sorts.flatMap((sort, number) => {
     const numbers = numbersAt(track, number, t);
     return numbers.running ? [filledIn(sort.says, numbers)] : [];
   });
-  const nothing = t < track.length ? "nothing runs" : "all is done";
-  return `${track.source} ${timeText(t)} ${track.unit}: ${said.join(", ") || nothing}`;
+  const nothing = t < track.length ? track.nothing : "all is done";
+  return said.join(", ") || nothing;
 }
 
 function numbersAt(track, sort, t) {
