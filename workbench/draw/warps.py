@@ -30,20 +30,19 @@ def block_picture(time: BlockTime, block: int) -> Picture:
         "modelled",
         full=f"Block {block:,}: {_block_caption(time)}\n{OWN} {LENGTHS}",
         track=track,
-        about="lengths; the order of statements and the barriers are the kernel's own",
+        about="lengths; order and barriers: the kernel's own",
     )
 
 
 def _block_caption(time: BlockTime) -> str:
-    """How many warps and barriers there are, and what takes most of the clocks."""
+    """How many barriers there are, and what takes most of the clocks."""
     barriers = sum(spans.count for spans in time.warps.marks)
-    said = count_text(time.warps.rows, "warp")
-    said += f", {count_text(barriers, 'barrier')}" if barriers else ", no barrier"
+    said = count_text(barriers, "barrier") if barriers else "No barrier"
     clocks = _clocks(time)
     if not clocks:
         return f"{said}."
     longest = max(clocks, key=lambda name: clocks[name])
-    return f"{said}; {longest} takes {clocks[longest] / time.warps.length:.0%} of the time."
+    return f"{said}; {clocks[longest] / time.warps.length:.0%} of the time in {longest}."
 
 
 def _clocks(time: BlockTime) -> dict[str, int]:
@@ -55,7 +54,8 @@ def _clocks(time: BlockTime) -> dict[str, int]:
             each = spans.count // _rows(track, spans.shape)
             rows[spans.row] = rows.get(spans.row, 0.0) + spans.length * each
         if sort.statement and rows:
-            found[sort.statement] = round(max(rows.values()))
+            clocks = found.get(sort.statement, 0) + round(max(rows.values()))
+            found[sort.statement] = clocks
     return found
 
 
@@ -92,7 +92,7 @@ def warp_picture(time: WarpTime, block: int, warp: int, clock: int | None = None
         "modelled",
         full="\n".join(full),
         track=track,
-        about="clocks; lanes, addresses and their order are the kernel's own",
+        about="clocks; lanes and addresses: the kernel's own",
     )
 
 

@@ -342,6 +342,7 @@ class _Track:
             marks=tuple(marks),
             window=window,
             nearer="warp",
+            empty="grid",
         )
 
 

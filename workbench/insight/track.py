@@ -98,7 +98,8 @@ class Track:
     `marks` something ends for all rows, called `mark`: a wave, a barrier. `window` is how much is
     seen at once, all of it where that is 0, for so many `seconds` while it plays; `opens` is the
     time that is shown first. `nearer` is the level that a click on a span leads to, "" where there
-    is none. `source` says where its times are from, and `nothing` what goes on while nothing runs.
+    is none. `source` says where its times are from, and `nothing` what goes on while nothing runs;
+    `empty` is the role of a place where nothing does.
     """
 
     row: str
@@ -118,6 +119,7 @@ class Track:
     nearer: str = ""
     source: str = "modelled"
     names: tuple[str, ...] = ()
+    empty: str = "idle"
     nothing: str = "nothing runs"
 
     def plain(self) -> dict[str, Any]:
@@ -143,6 +145,7 @@ class Track:
             "nearer": self.nearer,
             "source": self.source,
             "names": list(self.names),
+            "empty": self.empty,
             "nothing": self.nothing,
         }
 

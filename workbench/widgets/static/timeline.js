@@ -11,7 +11,7 @@ import { goesOnAt, timeBy, timeText } from "./track.js";
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
 const [THICK, MOST_THICK] = [10, 28]; // px of a place with numbers, and the most
-const MOST_ROW = 72; // px of a row of one place
+const MOST_ROW = 140; // px of a row of one place
 const TOLD = 334; // ms between two changes of words while it plays: three a second
 
 /**
@@ -115,7 +115,8 @@ export function timeline(asked) {
     if (!place) return;
     const x = place.x(t);
     const [will, ran, runs, told] = plot.querySelectorAll("[data-layer]");
-    for (const layer of [will, told]) layer.setAttribute("width", place.x(seen));
+    const end = place.left + place.plotted;
+    for (const layer of [will, told]) layer.setAttribute("width", Math.min(place.x(seen), end));
     for (const layer of [ran, runs]) layer.setAttribute("width", Math.max(x, 0));
     light(runs);
     const head = plot.querySelector(".wb-track-now");
@@ -181,7 +182,7 @@ function layOut(track, wide, high, chosen, from) {
   const each = Math.min(room / rows, Math.max(places * MOST_THICK + 4, MOST_ROW));
   const large = each >= places * THICK;
   const numbered = large && each >= LINE ? `${track.row} ${rows - 1}` : String(rows - 1);
-  const left = Math.max(...[numbered, ...track.names].map((name) => name.length)) * LETTER + 8;
+  const left = Math.max(...[numbered, ...track.names].map((name) => name.length)) * LETTER + 12;
   const plotted = wide - left - 10;
   const strip = large ? 0 : Math.min(Math.max((room * 0.4) / places, 3), 14) * places;
   const below = large ? top : top + strip + LINE + 6;
@@ -191,7 +192,7 @@ function layOut(track, wide, high, chosen, from) {
   return {
     ...{ wide, high, left, plotted, top, strip, below, row, thick, large, from },
     to: from + track.window,
-    bottom: high - AXIS,
+    bottom: large ? below + rows * row : high - AXIS,
     x: (t) => left + ((t - from) / track.window) * plotted,
     time: (x) => from + ((x - left) / plotted) * track.window,
     y: (span) => below + span.row * row + inside / 2 + span.place * thick,
@@ -246,7 +247,7 @@ function drawnTrack(track, place, chosen) {
   );
 }
 
-/** Places of rows that are large enough to be seen one by one: hollow. */
+/** Places of rows that are large enough to be seen one by one, as they are when empty. */
 function emptyPlaces(track, place) {
   const { large, thick, strip, top, left, plotted } = place;
   const boxes = [];
@@ -256,7 +257,7 @@ function emptyPlaces(track, place) {
     if (!large) box(top + (k * strip) / track.places, strip / track.places);
     for (let row = 0; large && row < track.rows; row++) box(place.y({ row, place: k }), thick);
   }
-  return [shape("path", { d: boxes.join(""), class: "wb-idle" })];
+  return [shape("path", { d: boxes.join(""), class: `wb-${track.empty}` })];
 }
 
 /** Spans as one path for each look, `now` those that run; and their numbers. */
@@ -412,7 +413,7 @@ function timeAxis(track, place) {
         "text",
         {
           x: Math.min(x, place.wide - room),
-          y: place.high - 4,
+          y: place.bottom + AXIS - 4,
           "text-anchor": "middle",
           class: "wb-muted",
         },
