@@ -10,6 +10,7 @@ from typing import TypeAlias
 from workbench import insight
 from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
+from workbench.codegen.source import text_kernel
 from workbench.diag import Fail, Refusal
 from workbench.draw.fragments import covered_fragments, lanes_picture, wmma_picture
 from workbench.draw.memory import Times, covered_places, memory_picture
@@ -250,14 +251,14 @@ class Source:
         return insight.residence(kernels, gpu, time=insight.modelled(kernels, gpu))
 
     def block_time(self, func: PrimFunc, kernel: int) -> BlockTime:
-        """When the warps of a block of one of its kernels do what."""
+        """When the warps of a block of one of its kernels do what, as its text has it."""
         kernels = self.kernels(func)
         if kernel not in range(len(kernels)):
             last = len(kernels) - 1
             raise ValueError(
                 f"kernel runs from 0 to {last}, not to {kernel}; choose one of these values"
             )
-        return insight.block_time(kernels[kernel], func)
+        return insight.block_time(text_kernel(kernels[kernel], get(self.gpu)), func)
 
     def warp_time(self, func: PrimFunc, kernel: int, warp: int) -> WarpTime:
         """What one warp of a block does."""

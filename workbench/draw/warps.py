@@ -7,7 +7,7 @@ from math import prod
 from workbench.diag import count_text
 from workbench.draw.picture import Picture
 from workbench.draw.requests import SCOPES, covered_request, requests_picture
-from workbench.draw.timeline import track_scene
+from workbench.draw.rows import rows_scene
 from workbench.insight import BlockTime, Table, WarpTime
 from workbench.insight.block_time import place_of
 from workbench.insight.track import Track
@@ -16,15 +16,15 @@ LENGTHS = (
     "Lengths are modelled: a clock for each instruction of a warp and each wavefront of its "
     "requests, with nobody else there; what it waits for values is left out."
 )
-OWN = "The order of the statements of a warp, their turns and the barriers are the kernel's own."
-ASKED = "Which lanes are awake, their addresses and the order of requests are the kernel's own."
+OWN = "The order of statements, their turns and the barriers are the kernel's own, by its text."
+ASKED = "Lanes, addresses and the order of requests are the kernel's own, by its text."
 
 
 def block_picture(time: BlockTime, block: int) -> Picture:
     """The warps of a block: which statement each is in, and where it waits for the others."""
     track = time.warps
     return Picture(
-        (track_scene(track, track.opens),),
+        (rows_scene(track, track.opens),),
         _block_caption(time),
         _block_table(time),
         "modelled",
@@ -84,9 +84,9 @@ def warp_picture(time: WarpTime, block: int, warp: int, clock: int | None = None
     words = made.caption if made else "It asks memory for nothing, or data decide for what."
     table = made.table if made else Table(("lane",), ())
     who = f"Warp {warp:,} of block {block:,}"
-    full = [f"{who}.", words, *([made.full] if made else []), f"{ASKED} {LENGTHS}"]
+    full = [f"{who}.", made.full if made else words, f"{ASKED} {LENGTHS}"]
     return Picture(
-        (track_scene(track, at), below),
+        (rows_scene(track, at), below),
         words,
         table,
         "modelled",

@@ -25,7 +25,7 @@ from workbench.insight.page import Point
 from workbench.insight.track import Dim, Sort, Spans, Track
 from workbench.insight.warp_steps import Issue, Step, Together, Turn, warp_steps
 from workbench.insight.wavefronts import WARP
-from workbench.ir import Kernel, PrimFunc, Var
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, PrimFunc, Var, walk
 from workbench.ir.places import places
 
 WINDOW = 2  # turns of the loop in which threads wait, that are seen at once
@@ -122,28 +122,42 @@ def _issues(steps: Sequence[Step]) -> Iterator[Issue]:
 class _Names:
     """The block of a program that a statement of a kernel is of.
 
-    It writes the buffer that the statement does, of which a kernel holds a view, and has most of
-    the loops around it: those keep their variables.
+    It writes the buffer that the statement does, of which a kernel holds a view; where the
+    statement keeps values in registers of its own, it reads them. Of several such blocks it has
+    most of the loops around the statement: those keep their variables.
     """
 
     def __init__(self, kernel: Kernel, func: PrimFunc | None) -> None:
         self.views, self.axes = dict(kernel.views), kernel.axes
-        self.writers: dict[object, list[tuple[str, set[Var]]]] = {}
+        self.writers: dict[Buffer, list[tuple[str, set[Var]]]] = {}
+        self.readers: dict[Buffer, list[tuple[str, set[Var]]]] = {}
         known = None if func is None else places(func)
         for realize in known.blocks.values() if known else ():
             assert known is not None
             around = {loop.loop_var for loop in known.all_loops_above(realize)}
-            for region in realize.block.writes:
-                told = realize.block.name, around
-                self.writers.setdefault(region.buffer, []).append(told)
+            told, block = (realize.block.name, around), realize.block
+            for found, regions in ((self.writers, block.writes), (self.readers, block.reads)):
+                for region in regions:
+                    found.setdefault(region.buffer, []).append(told)
 
     def of(self, access: Access) -> str:
         """The name of the block; of the buffer that is touched, where there is none."""
-        buffer = access.store.buffer if access.store else access.buffer
-        around = {loop.var for loop in access.loops if loop.role not in ("block", "thread")}
-        writers = self.writers.get(self.views.get(buffer, buffer), [])
-        near = max(writers, key=lambda told: len(told[1] & around), default=None)
+        store, around = access.store, {loop.var for loop in access.loops}
+        buffer = store.buffer if store else access.buffer
+        keeps = store is None or self.keeps(store)
+        blocks = (self.readers if keeps else self.writers).get(self.program_buffer(buffer), [])
+        near = max(blocks, key=lambda told: len(told[1] & around), default=None)
         return buffer.name if near is None else near[0]
+
+    def keeps(self, store: BufferStore) -> bool:
+        """Whether it stores what it loads of an array in registers that hold a part of that."""
+        held = self.program_buffer(store.buffer)
+        loads = (node.buffer for node in walk(store.value) if isinstance(node, BufferLoad))
+        return any(b is not store.buffer and self.program_buffer(b) is held for b in loads)
+
+    def program_buffer(self, buffer: Buffer) -> Buffer:
+        """The buffer of the program that one of the kernel is a view of."""
+        return self.views.get(buffer, buffer)
 
 
 class _Layout:
