@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Grid:
-    """Blocks of some classes on multiprocessors with room for so many each."""
+    """Blocks of some classes on multiprocessors with room for so many each; sums are exact."""
 
     multiprocessors: int
     room: int
@@ -22,7 +22,9 @@ def random_grid(seed: int) -> Grid:
     rng = random.Random(seed)
     sms, room, blocks = rng.randint(1, 20), rng.randint(1, 8), rng.randint(1, 400)
     kinds = rng.choice((1, 2, 3, 64))
-    lengths = tuple(rng.choice((rng.randint(1, 4), rng.uniform(0.5, 9))) for _ in range(kinds))
+    lengths = tuple(
+        rng.choice((rng.randint(1, 4), rng.randint(1, 9000) / 1024)) for _ in range(kinds)
+    )
     across = rng.randint(1, 30)
     if rng.random() < 0.5:
         classes = tuple(rng.randrange(kinds) for _ in range(blocks))

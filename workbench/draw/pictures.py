@@ -22,7 +22,7 @@ from workbench.draw.roofline import covered_roofline, roofline_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.timeline import covered_timeline, timeline_picture
-from workbench.draw.warps import block_picture, warp_picture
+from workbench.draw.nearer import block_picture, warp_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import (
     BlockTime,

@@ -8,6 +8,9 @@ Where all blocks take equally long, all places get free together, so that block 
 ``b // (M · R)``, in place ``b // M % R`` of multiprocessor ``b % M``: one `Spans`, however many
 blocks there are. Else blocks are placed one by one, and those that start together, side by side,
 are told as one.
+
+Times are rounded to 2^-20 of their unit, so that sums and multiples of them are exact: a block that
+follows another starts just when that ends, however it is worked out.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import NamedTuple
 
 from workbench.insight.track import Dim, Spans
 
+GRAIN = 1 << 20
 CLASSES = 64  # of blocks that take equally long
 RUNS = 1_000  # of blocks that are told as one, at most 64 bytes each
 
@@ -62,6 +66,7 @@ def handed_out(
     block, all 0 where it is empty. Spans are of a `sort` and of a `shape` of their track.
     """
     assert room and multiprocessors and len(lengths) <= CLASSES
+    lengths, start = [exact(length) for length in lengths], exact(start)
     used = {lengths[number] for number in set(classes)} or {lengths[0]}
     if len(used) == 1:
         return _in_turns(blocks, multiprocessors, room, used.pop(), start, sort, shape)
@@ -70,7 +75,7 @@ def handed_out(
     end = start
     for run in _runs(stays(classes, lengths, multiprocessors, room, start)):
         if len(spans) == RUNS:
-            mean = sum(lengths[number] for number in classes) / blocks
+            mean = exact(sum(lengths[number] for number in classes) / blocks)
             made = _in_turns(blocks, multiprocessors, room, mean, start, sort, shape)
             return made._replace(alike=True)
         first, last = run
@@ -79,6 +84,11 @@ def handed_out(
         spans.append(Spans(first.block, count, row, place, first.start, length, sort, shape))
         end = max(end, first.end)
     return HandedOut(tuple(spans), side, end)
+
+
+def exact(time: float) -> float:
+    """A time rounded so that sums of such are exact."""
+    return round(time * GRAIN) / GRAIN
 
 
 def stays(

@@ -171,14 +171,14 @@ def _track(found: Sequence[_Launched], target: Target) -> tuple[Track, bool]:
     for number, one in enumerate(found):
         start = now + one.lead
         made = _blocks(one, start, number, len(shapes))
-        wave = 1.0 if one.us is None else (one.us - one.lead) / one.waves
+        wave = max(run.length for run in made.spans)
         shapes += [made.shape, (Dim(one.waves, start=wave),)]
         spans += made.spans
         marks.append(Spans(0, one.waves, 0, 0, start, 0.0, number, len(shapes) - 1))
         of = f" of {one.kernel.name}" if len(found) > 1 else ""
         sorts.append(Sort(BLOCK, f"{{running}} of {{all}} blocks{of} run, {{done}} done", now=NOW))
         opens = opens or start + wave / 3
-        now = now + one.us if one.us is not None else made.end
+        now = made.end
         alike = alike or made.alike
     track = Track(
         "multiprocessor", "block", target.sm_count or 0, max(one.room for one in found), now,

@@ -246,8 +246,9 @@ class Schedule(Verbs):
         **select: int | Sequence[int],
     ) -> Figure:
         """Draw the program: "who" computes what, its "memory", its "tiles", its "pipeline"; what a
-        warp asks of "sectors" and "banks"; "occupancy"; under the "roofline" the steps up to here;
-        in "fragments" which lane of a warp holds which cell, of the `call` of that number.
+        warp asks of "sectors" and "banks"; "occupancy"; in a "timeline" which blocks run when;
+        under the "roofline" the steps up to here; in "fragments" which lane of a warp holds which
+        cell, of the `call` of that number.
 
         `buffer` is the one whose cells "who" shows (default: the last output), or for which sectors
         or banks are asked (default: the worst). `select` chooses what "tiles" shows, and which

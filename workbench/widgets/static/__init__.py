@@ -20,6 +20,7 @@ STYLES = (
     "print.css",
 )
 BROKEN = ("theme.css", "program.css", "pictures.css")
+TIMELINE = ("theme.css", "pictures.css", "track.css")
 SEARCH = ("theme.css", "pictures.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
@@ -47,6 +48,12 @@ def reveal_script() -> str:
 def broken_script() -> str:
     """What shows a kernel that is broken on purpose, also outside of a lab."""
     return _joined("broken.js").replace("\nexport ", "\n")
+
+
+@cache
+def timeline_script() -> str:
+    """What plays a track, also outside of a lab: `timeline`, with `h` and `markup`."""
+    return _joined("timeline.js").replace("\nexport ", "\n")
 
 
 def _joined(last: str) -> str:
@@ -78,6 +85,12 @@ def style() -> str:
 def broken_style() -> str:
     """The style sheet of `broken_script`."""
     return "\n".join(_read(name) for name in BROKEN)
+
+
+@cache
+def timeline_style() -> str:
+    """The style sheet of `timeline_script`."""
+    return "\n".join(_read(name) for name in TIMELINE)
 
 
 @cache

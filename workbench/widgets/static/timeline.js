@@ -6,7 +6,7 @@
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
 import { marksAt, marksBetween, runningAt, spansBetween, spansOf } from "./track.js";
-import { goesOnAt, timeBy, timeText } from "./track.js";
+import { goesOnAt, timeBy, timeText, toldAt } from "./track.js";
 
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
@@ -15,19 +15,30 @@ const MOST_ROW = 140; // px of a row of one place
 const TOLD = 334; // ms between two changes of words while it plays: three a second
 
 /**
- * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet.
- * It begins at the time `opens`, with a `row` chosen. `choose(span, t)` is called for a span that
- * is clicked at a time, `moment(t)` where time has moved, at most three times a second while it
- * plays; `adds(t)` are more words for a time. Returns its `root`, `stop`, `go(t)`, `now()`, the
- * chosen `row()`, and what runs `there()`.
+ * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet;
+ * while it is `held()` the time can be moved, and shows nothing. It begins at the time `opens`,
+ * with a `row` chosen. `choose(span, t)` is called for a span that is clicked at a time,
+ * `moment(t)` where time has moved, at most three times a second while it plays; `adds(t)` are more
+ * words for a time. Returns its `root`, `stop`, `go(t)`, `now()`, `step(key)`, `mark(t, words)`,
+ * which leaves a mark at a time, the chosen `row()`, and what runs `there()`.
  */
-export function timeline(asked) {
-  const { track, label, veiled = false, choose, moment = () => {}, adds = () => "" } = asked;
-  let t = Math.min(asked.opens ?? track.opens, track.length);
+export function timeline({
+  track,
+  label,
+  veiled = false,
+  row = 0,
+  opens = track.opens,
+  held = () => false,
+  choose = () => {},
+  moment = () => {},
+  adds = () => "",
+}) {
+  let t = Math.min(opens, track.length);
   let seen = veiled ? t : track.length;
-  let chosen = asked.row ?? 0;
+  let chosen = row;
   let place = null; // how it lies on the screen
   let spoken = 0; // when words changed last
+  const marks = []; // [time, words]
   const plot = h("div.wb-track-plot");
   const said = h("p.wb-track-said");
   const range = h("input", { type: "range", min: 0, max: track.length, step: "any" });
@@ -52,14 +63,16 @@ export function timeline(asked) {
   plot.addEventListener("pointerdown", hold);
   if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(plot);
   put(t);
-  const there = () => runningAt(track, t).find(({ row }) => row === chosen);
-  return { root, stop: player.stop, go: halt, now: () => t, row: () => chosen, there };
+  const there = () => runningAt(track, t).find((span) => span.row === chosen);
+  const known = { now: () => t, row: () => chosen, there };
+  return { root, stop: player.stop, go: halt, step, mark, ...known };
 
   // --- time -------------------------------------------------------------------------------------
 
   function put(to) {
     t = Math.min(Math.max(to, 0), track.length);
-    seen = Math.max(seen, t);
+    if (!held()) seen = Math.max(seen, t);
+    player.button.disabled = held();
     range.value = t;
     clock.textContent = `${timeText(t)} ${track.unit}`;
     back.ariaDisabled = String(t <= 0);
@@ -73,9 +86,9 @@ export function timeline(asked) {
     const now = performance.now();
     if (player.playing() && now - spoken < TOLD) return;
     spoken = now;
-    const words = `${goesOnAt(track, t)}${adds(t)}`;
-    said.textContent = words;
-    range.ariaValueText = `${track.source} ${clock.textContent}: ${words}`;
+    const more = held() ? "" : adds(t);
+    said.textContent = held() ? clock.textContent : goesOnAt(track, t) + more;
+    range.ariaValueText = held() ? clock.textContent : toldAt(track, t) + more;
     moment(t);
   }
 
@@ -91,9 +104,15 @@ export function timeline(asked) {
     return t < track.length;
   }
 
-  /** Where a key leads; whether it is one that does. */
+  function mark(time, words) {
+    marks.push([time, words]);
+    draw();
+  }
+
+  /** Where a key leads; whether it is one that does. While nothing is shown, no event is told. */
   function step(key) {
-    const to = timeBy(key, track, t);
+    const found = timeBy(key, track, t);
+    const to = held() && found !== null ? t + (found > t ? 1 : -1) : found;
     if (to !== null) halt(to);
     return to !== null;
   }
@@ -107,7 +126,7 @@ export function timeline(asked) {
     const page = Math.min(Math.floor(t / track.window) * track.window, track.length);
     const from = page >= track.length ? Math.max(track.length - track.window, 0) : page;
     place = layOut(track, wide, high, chosen, from);
-    plot.replaceChildren(drawnTrack(track, place, chosen));
+    plot.replaceChildren(drawnTrack(track, place, chosen, marks));
     cut();
   }
 
@@ -117,7 +136,7 @@ export function timeline(asked) {
     const [will, ran, runs, told] = plot.querySelectorAll("[data-layer]");
     const end = place.left + place.plotted;
     for (const layer of [will, told]) layer.setAttribute("width", Math.min(place.x(seen), end));
-    for (const layer of [ran, runs]) layer.setAttribute("width", Math.max(x, 0));
+    for (const layer of [ran, runs]) layer.setAttribute("width", place.x(Math.min(t, seen)));
     light(runs);
     const head = plot.querySelector(".wb-track-now");
     head?.setAttribute("transform", `translate(${x} 0)`);
@@ -170,7 +189,7 @@ export function timeline(asked) {
       chosen = spot.row;
       draw();
     }
-    if (there) choose?.(there, time);
+    if (there) choose(there, time);
   }
 }
 
@@ -218,7 +237,7 @@ function shape(name, about = {}, ...inside) {
   return made;
 }
 
-function drawnTrack(track, place, chosen) {
+function drawnTrack(track, place, chosen, marks) {
   const { wide, high, left, plotted, below, bottom } = place;
   const frame = shape("rect", {
     ...{ x: left, y: below, width: plotted, height: bottom - below },
@@ -239,6 +258,7 @@ function drawnTrack(track, place, chosen) {
     frame,
     ...emptyPlaces(track, place),
     ...cut,
+    ...marks.flatMap((one) => markAt(place, ...one)),
     now,
     ...rowNames(track, place, chosen),
     ...aheadOf(track, place, spans),
@@ -366,6 +386,14 @@ function rowNames(track, place, chosen) {
     name(chosen, Math.min(y + 4, place.bottom)),
     ...ends.map((k) => name(k, k ? place.bottom : below + 10)),
   ];
+}
+
+function markAt(place, time, words) {
+  const [x, left] = [place.x(time), place.x(time) + words.length * LETTER + 4 > place.wide];
+  const anchor = left ? "end" : "start";
+  const about = { x: x + (left ? -4 : 4), y: place.bottom - 4, "text-anchor": anchor };
+  const line = shape("path", { d: `M${x} ${place.top}V${place.bottom}`, class: "wb-asked" });
+  return [line, shape("text", { ...about, class: "wb-on" }, words)];
 }
 
 /** What goes on ahead of the first span, where there is room for the word. */

@@ -94,9 +94,11 @@ function bars(track, spans, k, end) {
 
 /**
  * Where a key leads from `t`: arrows to the next or last time at which a span starts or ends, pages
- * to a mark, such as a barrier; to the beginning or the end where there is none. Null: no such key.
+ * to a mark, such as a barrier; to the beginning or the end where there is none. Null: to nowhere.
  */
 export function timeBy(key, track, t) {
+  if (key === "Home") return 0;
+  if (key === "End") return track.length;
   const among = /^Page/.test(key) ? track.marks : track.spans;
   const back = /^(ArrowLeft|PageUp)$/.test(key);
   if (!back && !/^(ArrowRight|PageDown)$/.test(key)) return null;
