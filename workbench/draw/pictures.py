@@ -14,6 +14,7 @@ from workbench.codegen.source import text_kernel
 from workbench.diag import Fail, Refusal
 from workbench.draw.fragments import covered_fragments, lanes_picture, wmma_picture
 from workbench.draw.memory import Times, covered_places, memory_picture
+from workbench.draw.nearer import block_picture, warp_picture
 from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
@@ -22,7 +23,6 @@ from workbench.draw.roofline import covered_roofline, roofline_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.timeline import covered_timeline, timeline_picture
-from workbench.draw.nearer import block_picture, warp_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import (
     BlockTime,
