@@ -281,7 +281,8 @@ class _Layout:
             )
             for block, around in self.blocks
         ]
-        sorts.append(Sort(("idle",), f"{{running}} of {of} at barrier {{mark}} of {{marks}}"))
+        says = f"{{running}} of {of} at barrier {{mark}} of {{marks}}"
+        sorts.append(Sort(("idle",), says, label=""))
         singles = _Track(self.kinds)
         single = singles.spans(self.single)
         return BlockTime(
@@ -298,7 +299,7 @@ def _sort(issue: Issue, names: _Names) -> Sort:
     buffer, block = issue.access.buffer.name, names.of(issue.access)
     loops = tuple(x.name for x in issue.access.loops if x.role not in ("block", "thread"))
     if issue.computes:
-        return Sort(SUM, f"computes {block}{_turns(loops)}", block, loops)
+        return Sort(SUM, f"computes {block}{_turns(loops)}", block, loops, "")
     does = "writes" if issue.access.writes else "reads"
     return Sort(COPY, f"{does} {buffer}{_turns(loops)}", block, loops, buffer)
 

@@ -63,15 +63,15 @@ class Sort(NamedTuple):
     words stand numbers by their names, in braces: `running`, `done`, `waiting` and `all` of
     the sort, each digit that has a name, of the first that runs, and of all `marks` the `mark` that
     comes next. `statement` names a block of
-    the program, and `loops` its loops, which light up. A `label` stands in a span that has room, in
-    place of its number.
+    the program, and `loops` its loops, which light up. A `label` stands in a span that has
+    room, its `number` in braces.
     """
 
     roles: tuple[str, ...]
     says: str
     statement: str = ""
     loops: tuple[str, ...] = ()
-    label: str = ""
+    label: str = "{number}"
     now: str = ""
 
 
@@ -229,7 +229,7 @@ class Track:
             for number, sort in enumerate(self.sorts)
             if self._numbers(number, t)["running"]
         ]
-        time = f"{time_text(t)} {self.unit}"
+        time = f"{time_text(t)} {unit_text(t, self.unit)}"
         nothing = self.nothing if t < self.length else "all is done"
         return f"{self.source} {time}: {', '.join(said) or nothing}"
 
@@ -272,6 +272,11 @@ def time_text(t: Moment) -> str:
     scale = 100 if t < 10 else 10 if t < 100 else 1
     number = floor(t * scale + 0.5)
     return f"{number:,}" if scale == 1 else f"{number / scale:g}"
+
+
+def unit_text(t: Moment, unit: str) -> str:
+    """The unit behind a time: "clock" behind 1, else "clocks"; what is no word stays as it is."""
+    return unit[:-1] if time_text(t) == "1" and len(unit) > 2 else unit
 
 
 def worded(says: str, numbers: Mapping[str, int]) -> str:

@@ -179,7 +179,7 @@ class _Rows:
         mine = [one for one in track.spans if one.sort == last and self.is_mine(track, one)]
         if mine:
             says = "waits at barrier {mark} of {marks}"
-            row, sort = self.row(WAITS), self.sort(Sort(track.sorts[last].roles, says))
+            row, sort = self.row(WAITS), self.sort(track.sorts[last]._replace(says=says))
             yield from (replace(self.in_row(track, one, row), sort=sort) for one in mine)
 
     def row(self, name: str) -> int:

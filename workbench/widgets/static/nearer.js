@@ -37,7 +37,9 @@ export function inTime(lab, pane) {
 
   /** Once all of it stands there: what goes with the time. */
   function light() {
-    if (shown?.view.root.isConnected) moment(shown.view.now());
+    const { root } = shown.view;
+    root.nextElementSibling?.style.setProperty("--rows", shown.track.rows);
+    moment(shown.view.now());
   }
 
   // --- from level to level ----------------------------------------------------------------------

@@ -6,7 +6,7 @@
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
 import { marksAt, marksBetween, runningAt, spansBetween, spansOf } from "./track.js";
-import { goesOnAt, timeBy, timeText, toldAt } from "./track.js";
+import { goesOnAt, timeBy, timeText, toldAt, unitText } from "./track.js";
 
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
@@ -74,7 +74,7 @@ export function timeline({
     if (!held()) seen = Math.max(seen, t);
     player.button.disabled = held();
     range.value = t;
-    clock.textContent = `${timeText(t)} ${track.unit}`;
+    clock.textContent = unitText(track, t);
     back.ariaDisabled = String(t <= 0);
     on.ariaDisabled = String(t >= track.length);
     if (place && !(t >= place.from && t <= place.to)) draw();
@@ -288,8 +288,9 @@ function spanShapes(track, place, chosen, spans, now) {
   const found = boxes.map(([span, y, height]) => {
     const { roles, now: running } = track.sorts[span.sort];
     const role = roles[(span.number ?? 0) % roles.length];
-    const label = track.sorts[span.sort].label || span.number?.toLocaleString("en-US");
-    return [now && running ? running : role, span.start, span.end, y, height, label ?? ""];
+    const number = span.number?.toLocaleString("en-US") ?? "";
+    const label = track.sorts[span.sort].label.replace("{number}", number);
+    return [now && running ? running : role, span.start, span.end, y, height, label];
   });
   if (!place.large) found.push(...thinRows(track, place, spans, now));
   return [boxPaths(place, found), found.flatMap((one) => labelIn(place, ...one))];

@@ -117,9 +117,15 @@ function eventsOf(track, spans, t, before = false) {
   );
 }
 
+/** A time with its unit: "1 clock", "3 clocks", "6.25 µs". */
+export function unitText({ unit }, t) {
+  const number = timeText(t);
+  return `${number} ${number === "1" && unit.length > 2 ? unit.slice(0, -1) : unit}`;
+}
+
 /** What goes on at `t`, in words: "modelled 61 µs: 256 of 256 blocks run". */
 export const toldAt = (track, t) =>
-  `${track.source} ${timeText(t)} ${track.unit}: ${goesOnAt(track, t)}`;
+  `${track.source} ${unitText(track, t)}: ${goesOnAt(track, t)}`;
 
 /** The same without the time. */
 export function goesOnAt(track, t) {
