@@ -273,6 +273,24 @@ def test_out_of_view_it_stops(page: Page):
     assert call(page, "play.js", code) == [True, "play: k"]
 
 
+FLOW = """async ({ playButton }) => {
+  const shares = [];
+  const end = () => shares.reduce((sum, share) => sum + share, 0);
+  await new Promise((done) => {
+    const { button } = playButton({
+      label: "time", next: (share) => shares.push(share) && end() < 0.02, done,
+    });
+    document.body.replaceChildren(button);
+    button.click();
+  });
+  return [shares[0], Math.max(...shares) <= 0.016, end() >= 0.02, document.body.textContent];
+}"""
+
+
+def test_time_flows_frame_by_frame_and_never_leaps(page: Page):
+    assert call(page, "play.js", FLOW) == [0, True, True, "▶"]
+
+
 def test_pointing_lights_up_a_statement_and_its_loops(page: Page):
     names = {
         "K1": {"kind": "block", "name": "C"},

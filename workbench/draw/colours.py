@@ -111,7 +111,7 @@ ROLES: dict[str, Look] = {
     "alarm": Look(Mix("fault", 16), Mix("fault"), 2.0),
     **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
     # rows of places, of which so many tenths are in use: were, and are now
-    **{f"busy-{k}": Look(Mix("ink", 8 + 5 * k)) for k in range(1, TENTHS + 1)},
+    **{f"busy-{k}": Look(Mix("ink", 6 + 4 * k)) for k in range(1, TENTHS + 1)},
     **{f"now-{k}": Look(Mix("much", 14 + 7 * k)) for k in range(1, TENTHS + 1)},
     **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), Mix("ink", 60)) for k in range(HEATS)},
 }

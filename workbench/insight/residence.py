@@ -119,8 +119,9 @@ def _residence(found: Sequence[_Launched], target: Target) -> Residence:
     tail = full.blocks % places if most.waves > 1 else 0
     placed = min(full.blocks, places)
     us = sum(one.us for one in found if one.us is not None) if found[0].us is not None else None
+    about = "about " if most.known[0] < most.known[1] else ""  # registers are estimated
     words = [
-        f"{placed:,} of {places:,} places",
+        f"{placed:,} of {about}{places:,} places",
         f"tail {count_text(tail, 'block')}" if tail else "tail none",
         f"{_percent(full.fraction[1])} of warps",
     ]
@@ -137,13 +138,13 @@ def _percent(fraction: float) -> str:
 
 def _caption(most: _Launched, target: Target, us: float | None, alike: bool) -> str:
     low, high = most.known
-    room = count_text(most.room, "block")
-    told = f"room for {room}" if low == high else f"room for {low} to {high} blocks, {room} drawn"
-    why = "" if low == high else ", as registers are not told yet"
+    room = f"room for {count_text(most.room, 'block')}"
+    if low < high:
+        room += f" by an estimate, for {low} to {high} as long as no compiler tells registers"
     time = f"{us_text(us)} in all" if us is not None else "time in waves"
     mean = "; blocks take what they do on average" if alike else ""
     return (
-        f"{target.title}: {most.full.multiprocessors} multiprocessors, {told}{why}; {time}{mean}. "
+        f"{target.title}: {most.full.multiprocessors} multiprocessors, {room}; {time}{mean}. "
         "Order, places and times of blocks are modelled."
     )
 

@@ -42,7 +42,8 @@ function render({ model, el }) {
 
   function answer() {
     guess = Math.round(view.now());
-    says.hidden = true;
+    if (says.matches(":focus")) view.root.querySelector("input").focus();
+    says.remove();
     question.firstChild.textContent = `You say: time ${guess}.`;
     const said = guess === asked.at ? "As you said." : `You said ${guess}.`;
     told.textContent = `${asked.told} ${said}`;

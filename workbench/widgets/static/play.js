@@ -15,6 +15,7 @@ export function playButton({ label, turns = 0, next, done }) {
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
   const every = Math.max(Math.min(TURN, WHOLE / turns), SHORTEST);
   const by = still ? 1 : Math.max(Math.ceil((turns * SHORTEST) / WHOLE), 1);
+  const begins = turns ? by : 0;
   let timer = null;
   const seen = globalThis.IntersectionObserver
     ? new IntersectionObserver((found) => {
@@ -37,7 +38,7 @@ export function playButton({ label, turns = 0, next, done }) {
   }
 
   function start() {
-    const more = next(by);
+    const more = next(begins);
     if (still || !more) {
       done();
       return;
