@@ -58,7 +58,8 @@ def test_one_goes_from_the_launch_to_a_request(plain: Plain):
     expect(served).not_to_have_count(0)
     part = wavefront.search(said.inner_text())
     assert part and served.first.get_attribute("data-iteration") == part[1]
-    expect(lab.locator(".wb-caption")).to_contain_text("reads of B_shared: 2 wavefronts, the least.")
+    takes = "reads of B_shared: 2 wavefronts, the least."
+    expect(lab.locator(".wb-caption")).to_contain_text(takes)
     expect(time).to_be_focused()  # though all around it was drawn anew
     crumbs.get_by_role("button", name="whole").click()
     expect(said).to_contain_text("blocks run")

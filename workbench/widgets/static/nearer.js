@@ -28,7 +28,8 @@ export function inTime(lab, pane) {
       const opens = aim?.(track);
       aim = null;
       shown = { from, track, near, asked };
-      shown.view = timeline({ track, label, row: near.warp ?? 0, opens, choose, moment, adds });
+      const how = { row: near.warp ?? 0, opens, brief: near.level !== "whole" };
+      shown.view = timeline({ track, label, ...how, choose, moment, adds });
     }
     Object.assign(shown, { track, near, asked });
     if (wanted === near.clock) wanted = null;

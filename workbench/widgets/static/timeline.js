@@ -17,10 +17,11 @@ const TOLD = 334; // ms between two changes of words while it plays: three a sec
 /**
  * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet;
  * while it is `held()` the time can be moved, and shows nothing. It begins at the time `opens`,
- * with a `row` chosen. `choose(span, t)` is called for a span that is clicked at a time,
- * `moment(t)` where time has moved, at most three times a second while it plays; `adds(t)` are more
- * words for a time. Returns its `root`, `stop`, `go(t)`, `now()`, `step(key)`, `mark(t, words)`,
- * which leaves a mark at a time, the chosen `row()`, and what runs `there()`.
+ * with a `row` chosen; `brief` words leave the time out, and `adds(t)` are more of them.
+ * `choose(span, t)` is called for a span that is clicked at a time, `moment(t)` where time has
+ * moved, at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`, `now()`,
+ * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, and what runs
+ * `there()`.
  */
 export function timeline({
   track,
@@ -28,6 +29,7 @@ export function timeline({
   veiled = false,
   row = 0,
   opens = track.opens,
+  brief = false,
   held = () => false,
   choose = () => {},
   moment = () => {},
@@ -87,8 +89,9 @@ export function timeline({
     if (player.playing() && now - spoken < TOLD) return;
     spoken = now;
     const more = held() ? "" : adds(t);
-    said.textContent = held() ? clock.textContent : goesOnAt(track, t) + more;
-    range.ariaValueText = held() ? clock.textContent : toldAt(track, t) + more;
+    const words = held() ? clock.textContent : toldAt(track, t) + more;
+    said.textContent = brief ? goesOnAt(track, t) + more : words;
+    range.ariaValueText = words;
     moment(t);
   }
 
@@ -188,6 +191,7 @@ export function timeline({
     if (spot.row !== chosen) {
       chosen = spot.row;
       draw();
+      if (!place.large) return; // what was thin is seen first
     }
     if (there) choose(there, time);
   }
