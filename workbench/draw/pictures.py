@@ -47,6 +47,7 @@ from workbench.target import get
 PICTURES = (
     "who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "timeline", "roofline", "fragments",
 )  # fmt: skip
+NEARER = ("kernel", "block", "warp", "clock")  # what a timeline can be of
 GPU = "nvidia/h200"  # whose multiprocessors and roofs are drawn
 
 Steps: TypeAlias = "Sequence[tuple[int, PrimFunc]]"
@@ -73,9 +74,9 @@ def picture_of(
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
     else the worst; "occupancy" what blocks take of a multiprocessor, "timeline" which of them run
-    when; "roofline" where the programs of `steps` stand, by the numbers of these, `func` the last;
-    "fragments" which lane of a warp holds which cell in the "call" that `select` names, a product
-    else. With `times`, bands of
+    when, and of what `select` has of `NEARER` the warps, or the requests; "roofline" where the
+    programs of `steps` stand, by the numbers of these, `func` the last; "fragments" which lane of a
+    warp holds which cell in the "call" that `select` names, a product else. With `times`, bands of
     "memory" are as wide as these. What differs from the program `before` is marked. `source` gives
     the data of programs, where it is kept. Raises ValueError for another name, and for a buffer,
     axis, value or level that the program does not have.
@@ -149,20 +150,34 @@ def _requests(
 
 
 def _timeline(func: PrimFunc, select: Selection, data: Source) -> Picture:
-    """The launches in time; of a "block" that is selected its warps, of a "warp" its requests."""
-    numbers = {axis: n for axis, n in select.items() if isinstance(n, int)}
-    if "block" not in numbers:
+    """The launches in time; where a block is selected its warps, of a "warp" its requests."""
+    if not select:
         return timeline_picture(data.residence(func))
-    time = data.block_time(func, numbers.get("kernel", 0))
-    block, blocks = numbers["block"], prod(map(int, time.kernel.grid))
+    numbers = _numbers(select)
+    kernel, block, clock = (numbers.get(axis, 0) for axis in ("kernel", "block", "clock"))
+    time = data.block_time(func, kernel)
+    blocks = prod(map(int, time.kernel.grid))
     if block not in range(blocks):
         raise ValueError(
             f"block runs from 0 to {blocks - 1}, not to {block}; choose one of these values"
         )
     if "warp" not in numbers:
         return block_picture(time, block)
-    warp = data.warp_time(func, numbers.get("kernel", 0), numbers["warp"])
-    return warp_picture(warp, block, numbers["warp"], numbers.get("clock"))
+    warp = data.warp_time(func, kernel, numbers["warp"])
+    at = min(max(clock, 0), int(time.warps.length)) if "clock" in numbers else None
+    return warp_picture(warp, block, numbers["warp"], at)
+
+
+def _numbers(select: Selection) -> dict[str, int]:
+    """What is selected of a timeline."""
+    found: dict[str, int] = {}
+    for axis, number in select.items():
+        if axis not in NEARER:
+            raise ValueError(f"a timeline has no axis {axis!r}; it has: {', '.join(NEARER)}")
+        if not isinstance(number, int):
+            raise ValueError(f"{axis} takes a whole number, not {number!r}; 0 is the first")
+        found[axis] = number
+    return found
 
 
 def _with_kernels(steps: Steps, data: Source) -> Iterator[tuple[int, Roofline]]:
