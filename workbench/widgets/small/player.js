@@ -1,7 +1,7 @@
 // A launch in time, in a lesson: it asks when a block starts, and then it plays.
 
-const ROOM = 90; // px of a timeline beside its rows: the axis, the words, the buttons
-const HIGH = 30; // px of a place
+const ROOM = 96; // px of a timeline beside its rows: the axis, the words, the buttons
+const HIGH = 28; // px of a place
 
 function render({ model, el }) {
   const [track, asked, name] = ["track", "asked", "name"].map((trait) => model.get(trait));
@@ -17,7 +17,8 @@ function render({ model, el }) {
       if (typeof guess === "number" && t >= asked.at) told.hidden = false;
     },
   });
-  view.root.style.height = `${ROOM + track.rows * (track.places * HIGH + 4)}px`;
+  const height = `${ROOM + track.rows * (track.places * HIGH + 4)}px`;
+  Object.assign(view.root.style, { height, minHeight: "0" });
   const says = h("button", { onclick: answer }, "that is my guess");
   const question = h("p.wb-player-ask", {}, asked?.text ?? "", " ", says);
   question.hidden = !asked;
