@@ -84,7 +84,7 @@ export function inTime(lab, pane) {
   /** A click on what runs goes one level nearer. */
   function choose(span, t) {
     const { track, near } = shown;
-    if (!track.nearer) return;
+    if (!track.nearer || lab.offline) return; // it is Python that draws nearer
     const { clock, ...select } = lab.view.select ?? {};
     if (near.level === "whole") {
       into(span, t);

@@ -66,7 +66,7 @@ export function machinePane(lab, menu) {
   }
 
   function crumbs({ pictures }, shown) {
-    return pictures[shown]?.near ? [time.crumbs(pictures[shown])] : [];
+    return pictures[shown]?.near && !lab.offline ? [time.crumbs(pictures[shown])] : [];
   }
 
   function whoControls({ buffers }, shown) {

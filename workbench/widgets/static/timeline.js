@@ -11,7 +11,7 @@ import { goesOnAt, timeBy, timeText, toldAt, unitText } from "./track.js";
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
 const [THICK, MOST_THICK] = [10, 28]; // px of a place with numbers, and the most
-const MOST_ROW = 140; // px of a row of one place
+const MOST_ROW = 240; // px of a row of one place
 const TOLD = 334; // ms between two changes of words while it plays: three a second
 
 /**
