@@ -321,7 +321,7 @@ def test_a_timeline_comes_nearer_to_a_block_and_a_warp():
         "level": "warp", "block": 0, "warp": 0, "clock": 10, "place": [0, 0, 0],
         "threads": [32, 1, 1],
     }  # fmt: skip
-    assert picture["caption"] == "This read of A: 12 sectors; the worst: 16."
+    assert picture["caption"] == "This read of A: 12 sectors, 4 would do; the worst: 16."
     assert len(json.dumps([picture["track"], picture["asked"]])) < 1 << 16
     kept = shown_alone(made["pictures"], made["shown"])
     assert [name for name in kept if name.startswith("timeline")] == [shown]
