@@ -62,6 +62,7 @@ class Picture:
     cells: tuple[tuple[int, int, Parts], ...] = ()
     full: str = ""
     track: Track | None = None
+    about: str = ""
 
     @property
     def line_style(self) -> str:
@@ -136,7 +137,7 @@ def plain(picture: Picture) -> dict[str, Any]:
         "table": table_html(picture.table) if picture.table.rows else "",
         "line": picture.line_style,
         "kind": picture.kind,
-        "about": KIND_WORDS[picture.kind],
+        "about": picture.about or KIND_WORDS[picture.kind],
         "levels": list(picture.levels),
         "slides": slides(picture),
         "fields": fields(picture),

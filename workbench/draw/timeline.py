@@ -75,7 +75,7 @@ def track_scene(track: Track, t: float) -> Scene:
     shapes.append(Path((now,), "clock", Stands(title=track.told(t))))
     shapes += _names(track, top, row, bottom, large)
     shapes += _ahead(track, spans, top)
-    shapes += _axis(track, bottom)
+    shapes += time_axis(track.unit, (0.0, track.length), LEFT, bottom)
     return Scene(WIDE, bottom + AXIS, tuple(shapes))
 
 
@@ -165,14 +165,16 @@ def _ahead(track: Track, spans: Sequence[Span], top: float) -> Iterator[Shape]:
         yield Words(track.nothing, middle, top + LINE, "muted")
 
 
-def _axis(track: Track, bottom: float) -> Iterator[Shape]:
-    """Round times, with the unit at the last of them."""
-    rough = track.length / TICKS
+def time_axis(unit: str, times: tuple[float, float], left: float, bottom: float) -> Iterator[Shape]:
+    """Round times of those from the first to the last, with the unit at the last of them."""
+    start, stop = times
+    rough = (stop - start or 1.0) / TICKS
     power = 10.0 ** floor(log10(rough))
     step = next(n for n in (1, 2, 5, 10) if n * power >= rough) * power
-    for k in range(floor(track.length / step + 1e-9) + 1):
-        x, last = _x(track, k * step), (k + 1) * step > track.length
-        label = f"{time_text(k * step)} {track.unit}" if last else time_text(k * step)
+    for k in range(ceil(start / step - 1e-9), floor(stop / step + 1e-9) + 1):
+        x = left + (k * step - start) / (stop - start or 1.0) * (WIDE - RIGHT - left)
+        label = time_text(k * step)
+        label = f"{label} {unit}" if (k + 1) * step > stop else label
         yield Path((((x, bottom), (x, bottom + 4)),), "clock")
         middle = min(x, WIDE - width_of(label, "muted") / 2)
         yield Words(label, middle, bottom + AXIS - 6, "muted")

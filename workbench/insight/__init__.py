@@ -1,6 +1,7 @@
 """What a program costs and who does what: pure functions of it, giving plain data to draw."""
 
 from workbench.insight.ahead import Ahead, ahead
+from workbench.insight.block_time import BlockTime, block_time
 from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
@@ -44,6 +45,7 @@ from workbench.insight.tiles import (
 from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.track import Track, time_text
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
+from workbench.insight.warp_time import WarpTime, warp_time
 from workbench.insight.wavefronts import WARP
 from workbench.insight.who import Cell, Group, Idle, Who, who
 from workbench.insight.why import Fault, Why, why
@@ -54,6 +56,7 @@ __all__ = [
     "At",
     "Axis",
     "BankUse",
+    "BlockTime",
     "BufferUse",
     "Cell",
     "Coalescing",
@@ -109,11 +112,13 @@ __all__ = [
     "Values",
     "WARP",
     "Wait",
+    "WarpTime",
     "Wavefront",
     "Who",
     "Why",
     "ahead",
     "axes",
+    "block_time",
     "calls_of_a_warp",
     "calls_of_warps",
     "chosen_values",
@@ -143,6 +148,7 @@ __all__ = [
     "times_text",
     "totals",
     "turns",
+    "warp_time",
     "wavefronts_of",
     "who",
     "why",

@@ -184,7 +184,7 @@ def _track(found: Sequence[_Launched], target: Target) -> tuple[Track, bool]:
     track = Track(
         "multiprocessor", "block", target.sm_count or 0, max(one.room for one in found), now,
         WAVES if found[0].us is None else "µs", tuple(shapes), tuple(spans), tuple(sorts), "wave",
-        tuple(marks), opens=opens, nothing="launching",
+        tuple(marks), opens=opens, nothing="launching", nearer="block",
     )  # fmt: skip
     return track, alike
 

@@ -253,8 +253,9 @@ class Schedule(Verbs):
         `buffer` is the one whose cells "who" shows (default: the last output), or for which sectors
         or banks are asked (default: the worst). `select` chooses what "tiles" shows, and which
         request (default: the worst): `block` and `thread`, each a number or (x, y, z), loops by
-        name, and a `warp`; `level` how near tiles are: "whole", "block", "thread", "registers"
-        (default: the first two). What differs from `before`, a mark or node number, is marked.
+        name, and a `warp`; of a timeline the number of a `block`, a `warp` of it and the `clock` of
+        a request; `level` how near tiles are: "whole", "block", "thread", "registers" (default: the
+        first two). What differs from `before`, a mark or node number, is marked.
         Raises ScheduleError for a picture, buffer, axis, value or level that there is not,
         ImportError without matplotlib.
 

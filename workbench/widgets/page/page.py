@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from workbench import check, insight, lower, target
@@ -72,7 +73,9 @@ def page(
         hidden = desk.hides(topic_of(view.machine), node.func, node.before)
         found = [] if hidden else requests_of(func, view.machine, desk.gpu)
         made["requests"] = {**made["requests"], view.machine: found}
-    picture = picture_name(func, view, desk.gpu)
+    covered = desk.hides(topic_of(view.machine), node.func, node.before)
+    # how many blocks there are would tell, too
+    picture = picture_name(func, replace(view, level="") if covered else view, desk.gpu)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and (picture not in made["pictures"] or kind_of(picture) in TIMED):
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}

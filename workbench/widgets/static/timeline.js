@@ -5,30 +5,37 @@
 
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
-import { runningAt, spansBetween, spansOf, timeBy, timeText, toldAt } from "./track.js";
+import { marksAt, marksBetween, runningAt, spansBetween, spansOf } from "./track.js";
+import { goesOnAt, timeBy, timeText, toldAt, unitText } from "./track.js";
 
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
 const [THICK, MOST_THICK] = [10, 28]; // px of a place with numbers, and the most
+const MOST_ROW = 240; // px of a row of one place
 const TOLD = 334; // ms between two changes of words while it plays: three a second
 
 /**
  * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet;
- * while it is `held()` the time can be moved, and shows nothing.
- * `choose({ row, number })` is called for a span that is clicked, `moment(t)` where time has moved,
- * at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`,
- * `now()`, `step(key)`, and `mark(t, words)`, which leaves a mark at a time.
+ * while it is `held()` the time can be moved, and shows nothing. It begins at the time `opens`,
+ * with a `row` chosen; `brief` words leave the time out, and `adds(t)` are more of them.
+ * `choose(span, t)` is called for a span that is clicked at a time, `moment(t)` where time has
+ * moved, at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`, `now()`,
+ * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, and what runs
+ * `there()`.
  */
 export function timeline({
   track,
   label,
   veiled = false,
   row = 0,
+  opens = track.opens,
+  brief = false,
   held = () => false,
   choose = () => {},
   moment = () => {},
+  adds = () => "",
 }) {
-  let t = track.opens;
+  let t = Math.min(opens, track.length);
   let seen = veiled ? t : track.length;
   let chosen = row;
   let place = null; // how it lies on the screen
@@ -48,7 +55,7 @@ export function timeline({
   range.dataset.f = "time";
   const clock = h("output");
   const controls = h("div.wb-slide", {}, back, player.button, on, range, clock);
-  const root = h("div.wb-track", {}, plot, said, controls);
+  const root = h("div.wb-track", { style: `--rows: ${track.rows}` }, plot, said, controls);
   range.addEventListener("input", () => halt(Number(range.value)));
   range.addEventListener("keydown", (event) => {
     if (!step(event.key)) return;
@@ -58,7 +65,9 @@ export function timeline({
   plot.addEventListener("pointerdown", hold);
   if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(plot);
   put(t);
-  return { root, stop: player.stop, go: halt, now: () => t, step, mark };
+  const there = () => runningAt(track, t).find((span) => span.row === chosen);
+  const known = { now: () => t, row: () => chosen, there };
+  return { root, stop: player.stop, go: halt, step, mark, ...known };
 
   // --- time -------------------------------------------------------------------------------------
 
@@ -67,7 +76,7 @@ export function timeline({
     if (!held()) seen = Math.max(seen, t);
     player.button.disabled = held();
     range.value = t;
-    clock.textContent = `${timeText(t)} ${track.unit}`;
+    clock.textContent = unitText(track, t);
     back.ariaDisabled = String(t <= 0);
     on.ariaDisabled = String(t >= track.length);
     if (place && !(t >= place.from && t <= place.to)) draw();
@@ -79,8 +88,9 @@ export function timeline({
     const now = performance.now();
     if (player.playing() && now - spoken < TOLD) return;
     spoken = now;
-    const words = held() ? `${timeText(t)} ${track.unit}` : toldAt(track, t);
-    said.textContent = words;
+    const more = held() ? "" : adds(t);
+    const words = held() ? clock.textContent : toldAt(track, t) + more;
+    said.textContent = brief ? goesOnAt(track, t) + more : words;
     range.ariaValueText = words;
     moment(t);
   }
@@ -90,10 +100,10 @@ export function timeline({
     put(to);
   }
 
-  /** A share of the whole later; whether there is more. */
-  function play(share) {
+  /** So many milliseconds later; whether there is more. */
+  function play(passed) {
     if (t >= track.length) put(0);
-    put(t + share * track.length);
+    put(t + (passed / 1000 / track.seconds) * track.window);
     return t < track.length;
   }
 
@@ -127,7 +137,8 @@ export function timeline({
     if (!place) return;
     const x = place.x(t);
     const [will, ran, runs, told] = plot.querySelectorAll("[data-layer]");
-    for (const layer of [will, told]) layer.setAttribute("width", place.x(seen));
+    const end = place.left + place.plotted;
+    for (const layer of [will, told]) layer.setAttribute("width", Math.min(place.x(seen), end));
     for (const layer of [ran, runs]) layer.setAttribute("width", place.x(Math.min(t, seen)));
     light(runs);
     const head = plot.querySelector(".wb-track-now");
@@ -137,7 +148,7 @@ export function timeline({
   /** What runs now is drawn anew where that is not what ran before. */
   function light(layer) {
     const now = runningAt(track, t);
-    const from = now.length ? `${now.length} ${now[0].number} ${now.at(-1).number}` : "";
+    const from = now.map(({ sort, row, number }) => `${sort} ${row} ${number}`).join();
     if (layer.dataset.from === from) return;
     layer.dataset.from = from;
     layer.replaceChildren(...spanShapes(track, place, chosen, now, true)[0]);
@@ -180,8 +191,9 @@ export function timeline({
     if (spot.row !== chosen) {
       chosen = spot.row;
       draw();
+      if (!place.large) return; // what was thin is seen first
     }
-    if (there) choose?.({ row: there.row, number: there.number });
+    if (there) choose(there, time);
   }
 }
 
@@ -190,10 +202,10 @@ function layOut(track, wide, high, chosen, from) {
   const { rows, places } = track;
   const top = LINE;
   const room = high - AXIS - top;
-  const each = Math.min(room / rows, places * MOST_THICK + 4);
+  const each = Math.min(room / rows, Math.max(places * MOST_THICK + 4, MOST_ROW));
   const large = each >= places * THICK;
-  const names = large && each >= LINE ? `${track.row} ${rows - 1}`.length : String(rows - 1).length;
-  const left = names * LETTER + 8;
+  const numbered = large && each >= LINE ? `${track.row} ${rows - 1}` : String(rows - 1);
+  const left = Math.max(...[numbered, ...track.names].map((name) => name.length)) * LETTER + 12;
   const plotted = wide - left - 10;
   const strip = large ? 0 : Math.min(Math.max((room * 0.4) / places, 3), 14) * places;
   const below = large ? top : top + strip + LINE + 6;
@@ -203,7 +215,7 @@ function layOut(track, wide, high, chosen, from) {
   return {
     ...{ wide, high, left, plotted, top, strip, below, row, thick, large, from },
     to: from + track.window,
-    bottom: large ? top + rows * row : high - AXIS,
+    bottom: large ? below + rows * row : high - AXIS,
     x: (t) => left + ((t - from) / track.window) * plotted,
     time: (x) => from + ((x - left) / plotted) * track.window,
     y: (span) => below + span.row * row + inside / 2 + span.place * thick,
@@ -254,11 +266,12 @@ function drawnTrack(track, place, chosen, marks) {
     now,
     ...rowNames(track, place, chosen),
     ...aheadOf(track, place, spans),
+    ...markLines(track, place),
     ...timeAxis(track, place),
   );
 }
 
-/** Places of rows that are large enough to be seen one by one: hollow. */
+/** Places of rows that are large enough to be seen one by one, as they are when empty. */
 function emptyPlaces(track, place) {
   const { large, thick, strip, top, left, plotted } = place;
   const boxes = [];
@@ -268,7 +281,7 @@ function emptyPlaces(track, place) {
     if (!large) box(top + (k * strip) / track.places, strip / track.places);
     for (let row = 0; large && row < track.rows; row++) box(place.y({ row, place: k }), thick);
   }
-  return [shape("path", { d: boxes.join(""), class: "wb-idle" })];
+  return [shape("path", { d: boxes.join(""), class: `wb-${track.empty}` })];
 }
 
 /** Spans as one path for each look, `now` those that run; and their numbers. */
@@ -279,10 +292,12 @@ function spanShapes(track, place, chosen, spans, now) {
   const found = boxes.map(([span, y, height]) => {
     const { roles, now: running } = track.sorts[span.sort];
     const role = roles[(span.number ?? 0) % roles.length];
-    return [now && running ? running : role, span.start, span.end, y, height, span.number];
+    const number = span.number?.toLocaleString("en-US") ?? "";
+    const label = track.sorts[span.sort].label.replace("{number}", number);
+    return [now && running ? running : role, span.start, span.end, y, height, label];
   });
   if (!place.large) found.push(...thinRows(track, place, spans, now));
-  return [boxPaths(place, found), found.flatMap((one) => numberIn(place, ...one))];
+  return [boxPaths(place, found), found.flatMap((one) => labelIn(place, ...one))];
 }
 
 function inStrip(track, place, span) {
@@ -302,8 +317,7 @@ function boxPaths(place, boxes) {
   return Object.entries(paths).map(([role, d]) => shape("path", { d, class: `wb-${role}` }));
 }
 
-function numberIn(place, role, start, end, y, height, number) {
-  const label = number?.toLocaleString("en-US") ?? "";
+function labelIn(place, role, start, end, y, height, label = "") {
   const [x, right] = [Math.max(place.x(start), place.left), place.x(end)];
   if (!label || height < THICK || right - x < label.length * LETTER + 4) return [];
   const about = { x: (x + right) / 2, y: y + height / 2 + 4, "text-anchor": "middle" };
@@ -364,7 +378,8 @@ function rowNames(track, place, chosen) {
     const long = row >= LINE ? `${track.row} ` : "";
     const every = Math.ceil(12 / row);
     const numbers = Array.from({ length: track.rows }, (_, k) => k).filter((k) => k % every === 0);
-    return numbers.map((k) => name(`${long}${k}`, below + (k + 0.5) * row + 4));
+    const words = (k) => track.names[k] ?? `${long}${k}`;
+    return numbers.map((k) => name(words(k), below + (k + 0.5) * row + 4));
   }
   const y = below + (chosen + 0.5) * row;
   const mark = shape("path", { d: `M${left - 5} ${y}h4`, class: "wb-chosen-joined" });
@@ -392,6 +407,25 @@ function aheadOf(track, place, spans) {
   if (!(first - place.left > track.nothing.length * LETTER)) return [];
   const about = { x: (place.left + first) / 2, y: place.below + LINE, "text-anchor": "middle" };
   return [shape("text", { ...about, class: "wb-muted" }, track.nothing)];
+}
+
+/** Where something ends for all rows: a line, with its number where there is room for it. */
+function markLines(track, place) {
+  const { large, top, bottom } = place;
+  const most = place.plotted / 12;
+  const times = large ? marksBetween(track, place.from, place.to, most + 1) : [];
+  if (times.length > most) return []; // they would be a ground, not lines
+  const first = marksAt(track, place.from) + 1;
+  let free = 0; // right of the words before
+  return times.flatMap((t, k) => {
+    const x = place.x(t);
+    const words = `${free ? "" : `${track.mark} `}${(first + k).toLocaleString("en-US")}`;
+    const end = x + words.length * LETTER;
+    const line = shape("path", { d: `M${x} ${top - 2}V${bottom}`, class: "wb-clock" });
+    if (x < free || end > place.wide) return [line];
+    free = end + 8;
+    return [line, shape("text", { x: x - 2, y: top - 4, class: "wb-muted" }, words)];
+  });
 }
 
 /** Round times along the bottom. */
