@@ -13,7 +13,8 @@ from tests.widgets.test_static import MODULES
 from workbench.widgets import static
 
 FOLDER = Path(static.__file__).parent
-ALONE = sorted(set(MODULES) - {"offline.js"})  # which is a page's and starts at once
+# The others are pages' own, or a worker's, and start at once.
+ALONE = sorted(set(MODULES) - {"offline.js", "playing.js", "python.js"})
 
 
 @pytest.fixture(scope="module")

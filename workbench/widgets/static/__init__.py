@@ -20,6 +20,7 @@ STYLES = (
 )
 BROKEN = ("theme.css", "program.css", "pictures.css")
 SEARCH = ("theme.css", "pictures.css")
+PLAYING = (*STYLES, "playing.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
@@ -34,6 +35,18 @@ def script() -> str:
 def offline_script() -> str:
     """The lab as one module, with a model that lives in the page in place of Python."""
     return _joined("offline.js")
+
+
+@cache
+def playing_script() -> str:
+    """The lab as one module, for a page that opens links with a browser's own Python."""
+    return _joined("playing.js")
+
+
+@cache
+def python_script() -> str:
+    """The worker of that page, in which this Python is."""
+    return _joined("python.js")
 
 
 @cache
@@ -71,6 +84,12 @@ def imported(name: str) -> list[str]:
 def style() -> str:
     """The style sheet."""
     return "\n".join(_read(name) for name in STYLES)
+
+
+@cache
+def playing_style() -> str:
+    """The style sheet of a page that opens links."""
+    return "\n".join(_read(name) for name in PLAYING)
 
 
 @cache
