@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lab", "Question", "Verdict", "lab", "show_search", "vendor_of", "watch"]
 
-# Where each name lives. Modules are loaded at the first use of a name: anywidget and NumPy are heavy,
-# and a browser's Python may have neither.
+# Where each name lives. Modules are loaded at the first use of a name: anywidget and NumPy are
+# heavy, and a browser's Python may have neither.
 _HOME = {
     "Lab": "widget",
     "Question": "page.question",
