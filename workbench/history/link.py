@@ -59,6 +59,11 @@ def check_address(address: object) -> None:
         )
 
 
+def plays(address: str) -> bool:
+    """Whether `address` is that of a page which opens links by itself: one called play.html."""
+    return re.split(r"[?#]", address)[0].endswith("/play.html")
+
+
 def read_link(url: object) -> dict[str, Any]:
     """The data of a schedule that `url` tells: a whole link, or what begins with its ``#``.
 

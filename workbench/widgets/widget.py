@@ -282,7 +282,8 @@ def lab(
     kept in that file beside what it holds, and a later lab offers to go on from there; on an
     exercise's schedule that is so without it, too. A file that holds something else is left alone,
     and another beside it used. *link*, as `lab.link()`, makes a link to `address`, by default the
-    project's page, that opens at the program that is shown.
+    project's page, that opens at the program that is shown; to a play.html, which `workbench play`
+    writes, it opens in any browser.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
     than four costs, for a `question` of a cost that is not among them, for a `target` of which
