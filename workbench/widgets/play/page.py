@@ -16,6 +16,8 @@ from workbench.widgets.play.archive import sources
 PYODIDE = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
 """Where a page fetches Python from that is told nothing else: Pyodide 314.0.7, with NumPy."""
 
+SECONDS = 10  # that Python, once it is there, may take to read a link and take its steps
+
 # A folder, whole or beside the page. It stands in the page's rules of what may be fetched, so that
 # nothing in it may end a rule or begin another.
 _FOLDER = re.compile(r"(?:https?://[\w.-]+(?::\d+)?/)?(?:[\w.~-]+/)*", re.ASCII)
@@ -44,6 +46,7 @@ def page(pyodide: str) -> str:
     """The page, which may run its own script and what lies in the folder `pyodide`, no more."""
     archive, script = sources(), f"\n{static.playing_script()}\n"
     key = sha256(archive + pyodide.encode()).hexdigest()
+    about = {"pyodide": pyodide, "key": key, "seconds": SECONDS}
     allowed = pyodide if "://" in pyodide else "'self'"
     own = b64encode(sha256(script.encode()).digest()).decode()
     rules = (
@@ -63,7 +66,7 @@ def page(pyodide: str) -> str:
 <style>{static.playing_style()}</style></head>
 <body><main><h1>Workbench</h1>
 <div id="lab" class="wb-theme">This page needs JavaScript.</div></main>
-<script type="application/json" id="page">{json.dumps({"pyodide": pyodide, "key": key})}</script>
+<script type="application/json" id="page">{json.dumps(about)}</script>
 <script type="text/plain" id="worker">{static.python_script()}</script>
 <script type="text/plain" id="archive">{b64encode(archive).decode()}</script>
 <script type="module">{script}</script></body></html>

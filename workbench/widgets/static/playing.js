@@ -5,7 +5,6 @@ import { h, prose } from "./dom.js";
 import { stepsOf } from "./fragment.js";
 import { openLab } from "./lab.js";
 
-const OPENS = 10_000; // ms that Python may take to read a link, once it is there
 const HOW = "In Python it opens with `wb.open(…)`, in a terminal with `workbench open`.";
 
 const page = JSON.parse(textOf("page"));
@@ -53,7 +52,8 @@ async function show(link) {
   function heard(news) {
     if (news.opens) {
       say("Python is here and takes the steps.");
-      limit = setTimeout(() => end(`It took Python too long to take these steps. ${HOW}`), OPENS);
+      const late = `Python took more than ${page.seconds} s for these steps, and was ended.`;
+      limit = setTimeout(() => end(late), page.seconds * 1000);
     } else if (news.told) {
       clearTimeout(limit);
       if (!model.there) place.replaceChildren();
