@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import ClassVar
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -16,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 import workbench as wb
 from benchmarks.matmuls import blocking, matmul
 from tests.browser.axe import accessible
+from tests.browser.served import served
 from tests.browser.test_lab import QUIET, shoot
 from tests.browser.test_trying import drag, number
 from tests.support import tools
@@ -25,30 +22,14 @@ from workbench.widgets.play.page import page as play_page
 PATIENCE = 120_000  # ms: of a machine with much else to do
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """A folder as any web server hands it out; it logs nothing."""
-
-    extensions_map: ClassVar = {
-        ".html": "text/html",
-        ".mjs": "text/javascript",
-        ".wasm": "application/wasm",
-        "": "application/octet-stream",
-    }
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[str]:
     """The address of a web server with two pages: beside one lies Python, beside the other not."""
     written = play_page("pyodide/").replace('"seconds": 10', '"seconds": 1000')
     (tmp_path / "play.html").write_text(written, encoding="utf-8")
     (tmp_path / "alone.html").write_text(play_page("nowhere/"), encoding="utf-8")
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=tmp_path)) as run:
-        Thread(target=run.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{run.server_port}"
-        run.shutdown()
+    with served(tmp_path) as address:
+        yield address
 
 
 @pytest.fixture
