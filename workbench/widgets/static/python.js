@@ -16,8 +16,8 @@ onmessage = async ({ data }) => {
 };
 
 /**
- * Open `link` for the page at `home`. `pyodide` is the folder that Python is fetched from, `archive`
- * our package, and `key` an address that stands for both.
+ * Open `link` for the page at `home`. `pyodide` is the folder that Python is fetched from,
+ * `archive` our package, and `key` an address that stands for both.
  */
 async function begin({ link, home, pyodide, archive, key }) {
   let python;
