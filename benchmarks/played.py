@@ -33,7 +33,6 @@ from workbench.widgets.play.page import page as play_page
 LIMIT = 2000  # ms
 WAIT = 300_000  # ms
 BATCH = 250
-VISITS = 3
 
 # Opens links one after the other, in one Python: a page has one worker a link.
 OPENS = """async (links) => {
@@ -71,9 +70,9 @@ OPENS = """async (links) => {
 KEPT = "async () => (await (await caches.open('workbench-compiled')).keys()).length"
 
 
-def visits(browser: Browser, url: str) -> Iterator[tuple[float, float]]:
+def visits(browser: Browser, url: str, number: int) -> Iterator[tuple[float, float]]:
     """Seconds from the address to the lab: of a first visit, and of one that comes again."""
-    for _ in range(VISITS):
+    for _ in range(number):
         context = browser.new_context()
         page = context.new_page()
         cold = arrives(page, url)
@@ -102,6 +101,7 @@ def main() -> int:
     """Measure, print, and say by the exit status whether all promises hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--damaged", type=int, default=DAMAGED)
+    parser.add_argument("--visits", type=int, default=3)
     options = parser.parse_args()
     made = [max((link(node) for node in ends(sch)), key=len) for _, sch in histories()]
     counts: Counter[str] = Counter()
@@ -121,7 +121,7 @@ def main() -> int:
                 executable_path=tools.need("chromium"), args=CHROMIUM_ARGS
             )
             url = f"{site}/play.html#{made[0].partition('#')[2]}"
-            for cold, again in visits(browser, url):
+            for cold, again in visits(browser, url, options.visits):
                 print(f"to the lab: {cold:.1f} s, again {again:.1f} s", flush=True)
             page = browser.new_page()
             page.goto(f"{site}/blank.html")

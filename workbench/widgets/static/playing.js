@@ -6,6 +6,8 @@ import { stepsOf } from "./fragment.js";
 import { openLab } from "./lab.js";
 
 const HOW = "In Python it opens with `wb.open(…)`, in a terminal with `workbench open`.";
+const AGAIN = ["try again", () => location.reload()];
+const ANOTHER = ["open another link", () => (location.hash = "")];
 
 const page = JSON.parse(textOf("page"));
 const place = document.getElementById("lab");
@@ -24,7 +26,7 @@ else askForOne();
 
 /** Take a link from who has one and opened the page without it. */
 function askForOne() {
-  const field = h("input", { name: "link", type: "url", required: true, autofocus: true });
+  const field = h("input", { name: "link", required: true, autofocus: true });
   const go = (event) => {
     event.preventDefault();
     location.hash = field.value.split("#").pop().replace(/\s/g, "");
@@ -38,10 +40,9 @@ function askForOne() {
 async function show(link) {
   const said = h("p.wb-coming", { role: "status" });
   const text = h("div.wb-as-text");
-  const say = (words, again) =>
-    said.replaceChildren(...prose(words), again ? h("button", { onclick: reload }, again) : "");
+  const say = (words, ...buttons) => said.replaceChildren(...prose(words), ...buttons);
   place.replaceChildren(said, text);
-  say(`Python is fetched from ${new URL(pyodide).host || "this page's folder"}: 15 MB, once.`);
+  say(`Python is fetched from ${new URL(pyodide).host || "this page's folder"}: 16 MB, once.`);
   const worker = startWorker(link, heard);
   worker.onerror = ({ message }) => heard({ missing: message });
   const model = modelOf((what) => worker.postMessage(JSON.stringify(what)));
@@ -61,20 +62,16 @@ async function show(link) {
       model.hear(news);
       if (first) openLab({ model, el: place });
     } else if (model.there) model.fail(news.failed ?? news.missing);
-    else if (news.refused) end(`✕ ${news.refused.headline} ${news.refused.hint}`);
+    else if (news.refused) end(`✕ ${news.refused.headline} Do: ${news.refused.hint}.`, ANOTHER);
     else if (news.failed) end(`Python failed to take these steps: ${news.failed}`);
     else end(`Python could not be fetched: no lab, but the steps of this link as text. ${HOW}`);
   }
 
-  function end(words) {
+  function end(words, [name, onclick] = AGAIN) {
     clearTimeout(limit);
     worker.terminate();
-    say(words, "try again");
+    say(words, h("button", { onclick }, name));
   }
-}
-
-function reload() {
-  location.reload();
 }
 
 /** The steps as they stand in a link, each in a line. */
@@ -107,7 +104,7 @@ function modelOf(ask) {
     on: (event, act) => on.set(event, [...(on.get(event) ?? []), act]),
     off: () => {},
     send(message) {
-      if (message.do === "stop") reload(); // no other way to end what Python is at
+      if (message.do === "stop") location.reload(); // no other way to end what Python is at
       else ask({ message });
     },
     save_changes() {
