@@ -40,7 +40,7 @@ def test_the_command_writes_a_page_that_may_run_its_own_script_alone(tmp_path: P
     (rules,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     assert rules.split("; ") == [
         "default-src 'none'",
-        f"script-src 'sha256-{own}' blob: 'wasm-unsafe-eval' {PYODIDE}",
+        f"script-src 'sha256-{own}' 'wasm-unsafe-eval' {PYODIDE}",
         "worker-src blob:",
         f"connect-src {PYODIDE}",
         "style-src 'unsafe-inline'",

@@ -51,7 +51,7 @@ def page(pyodide: str) -> str:
     own = b64encode(sha256(script.encode()).digest()).decode()
     rules = (
         "default-src 'none'",
-        f"script-src 'sha256-{own}' blob: 'wasm-unsafe-eval' {allowed}",
+        f"script-src 'sha256-{own}' 'wasm-unsafe-eval' {allowed}",
         "worker-src blob:",
         f"connect-src {allowed}",
         "style-src 'unsafe-inline'",

@@ -63,7 +63,7 @@ async function show(link) {
       if (first) openLab({ model, el: place });
     } else if (model.there) model.fail(news.failed ?? news.missing);
     else if (news.refused) end(`✕ ${news.refused.headline} Do: ${news.refused.hint}.`, ANOTHER);
-    else if (news.failed) end(`Python failed to take these steps: ${news.failed}`);
+    else if (news.failed) end(`Python can't take these steps here: ${news.failed}. ${HOW}`);
     else end(`Python could not be fetched: no lab, but the steps of this link as text. ${HOW}`);
   }
 
