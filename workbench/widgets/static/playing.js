@@ -12,6 +12,9 @@ const ANOTHER = ["open another link", () => (location.hash = "")];
 const page = JSON.parse(textOf("page"));
 const place = document.getElementById("lab");
 const home = location.href.split("#")[0];
+const NONE = home.startsWith("file:")
+  ? "Python begins only on a page from a web server, and this one is a file"
+  : "Python could not be fetched";
 const pyodide = new URL(page.pyodide, home).href;
 
 /** What a data block of the page holds. */
@@ -64,7 +67,7 @@ async function show(link) {
     } else if (model.there) model.fail(news.failed ?? news.missing);
     else if (news.refused) end(`✕ ${news.refused.headline} Do: ${news.refused.hint}.`, ANOTHER);
     else if (news.failed) end(`Python can't take these steps here: ${news.failed}. ${HOW}`);
-    else end(`Python could not be fetched: no lab, but the steps of this link as text. ${HOW}`);
+    else end(`${NONE}: no lab, but the steps of this link as text. ${HOW}`);
   }
 
   function end(words, [name, onclick] = AGAIN) {

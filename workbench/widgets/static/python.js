@@ -56,7 +56,7 @@ async function compiled(key) {
     const found = await (await caches.open(SHELF)).match(key);
     return found && (await found.arrayBuffer());
   } catch {
-    return undefined; // a page from a file, say, may keep nothing
+    return undefined; // nothing may be kept, or it is gone
   }
 }
 
