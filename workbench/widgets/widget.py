@@ -28,6 +28,7 @@ from workbench.widgets.run.inputs import check_inputs
 from workbench.widgets.run.jobs import Jobs
 from workbench.widgets.run.runner import Runner
 from workbench.widgets.still import cells, offline, static_form
+from workbench.widgets.threads import hear_where_asked
 
 
 def _nothing() -> None:
@@ -75,6 +76,7 @@ class Lab(anywidget.AnyWidget):
         self._sending = False  # the traits follow the session, and not the session the traits
         self._still = ""  # the page without a script where the lab is displayed, else ""
         super().__init__(**{name: self.session.state[name] for name in SHOWN})
+        hear_where_asked(self)
         self._pass_on()
         self._unobserve = self.history.observe(self._on_step)
         self.session.keeping.observe(self._on_step)

@@ -253,7 +253,7 @@ class Session:
             "time": self.time,
             "stop": self.stop,
             "faults": self.faults,
-            "break": lambda: self.break_it(part(message, "fault", str)[:40]),
+            "break": lambda: self.break_it(part(message, "fault", str)[:200]),
             "find": lambda: self.find(message),
             "mend": self.mend,
             "resume": self.resume,
