@@ -17,7 +17,8 @@ from workbench.insight.block_time import block_time
 from workbench.widgets import static
 
 FOLDER = Path(static.__file__).parent
-ALONE = sorted(set(MODULES) - {"offline.js"})  # which is a page's and starts at once
+# The others are pages' own, or a worker's, and start at once.
+ALONE = sorted(set(MODULES) - {"offline.js", "playing.js", "python.js"})
 
 
 @pytest.fixture(scope="module")

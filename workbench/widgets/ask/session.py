@@ -217,6 +217,24 @@ class Session:
 
     # --- what is asked for -----------------------------------------------------------------------
 
+    def hear(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Do what a message of the browser asks for; what the view that sent it is told besides.
+
+        None where a step could not be tried: the status says why.
+        """
+        do = message.get("do") if isinstance(message, Mapping) else None
+        if do in ("try", "weigh"):
+            try:
+                tried = self.tried(message)
+            except Exception as error:  # shown, as that of any request; nothing is tried then
+                self.failed(error)
+                return None
+            return {"tried": tried, "seq": message.get("seq"), "view": message.get("view")}
+        if do == "link":
+            return {"link": self.linked()}
+        self.ask(message)
+        return {"answered": True}  # also where that changed nothing
+
     def ask(self, message: Mapping[str, Any]) -> None:
         """Do what a message of the browser asks for under "do", with what else stands in it."""
         self._guard(lambda: self._ask(message))
