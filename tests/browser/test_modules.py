@@ -528,7 +528,7 @@ def test_a_busy_python_is_told_at_once_and_no_click_flickers(page: Page):
 MENU = """({ verbMenu }, [style, offer]) => {
   window.asked = [];
   window.lab = {
-    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {},
+    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {}, setup: {},
     page: { names: { L1: { label: "loop i, 8 times" } } },
     offer: () => lab.offers[lab.place],
     choose: (key) => { lab.place = key; },

@@ -117,7 +117,7 @@ class Lab(anywidget.AnyWidget):
             # its page was loaded anew, without the outputs of its cell
             self.send({"still": self._still, "id": self.model_id})
             return
-        if isinstance(message, Mapping) and message.get("do") in ("try", "weigh"):
+        if isinstance(message, Mapping) and message.get("do") in ("try", "weigh", "carry"):
             self._try(message)
             return
         if isinstance(message, Mapping) and message.get("do") == "link":
@@ -130,14 +130,19 @@ class Lab(anywidget.AnyWidget):
         self._answer()
 
     def _try(self, message: Mapping[str, Any]) -> None:
-        """Tell the view that asks what a step would make, or cost; no trait changes."""
+        """Tell the view that asks what a step would make, or cost, or where something can be
+        carried; no trait changes."""
+        carried = message["do"] == "carry"
         with self._turn() as session:
             try:
-                tried = session.tried(message)
+                told = session.targets(message) if carried else session.tried(message)
             except Exception as error:  # shown, as that of any request; nothing is tried then
                 session.failed(error)
                 return
-        self.send({"tried": tried, "seq": message.get("seq"), "view": message.get("view")})
+        if carried:
+            self.send({"targets": told, "place": message["place"]})
+        else:
+            self.send({"tried": told, "seq": message.get("seq"), "view": message.get("view")})
 
     def _answer(self) -> None:
         """Tell the browser that what it asked is done, also where that changed nothing."""

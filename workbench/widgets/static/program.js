@@ -2,6 +2,7 @@
 
 import { brokenHead } from "./breaking.js";
 import { brokenRows } from "./broken.js";
+import { carrying } from "./carry.js";
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
 import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
@@ -12,10 +13,11 @@ import { triedHead } from "./trying.js";
 const BROKEN = "cuda"; // the text in which one breaks and mends
 
 /**
- * The pane; `breaking` is the menu of what can be broken in its kernel, `trying` tries steps, and
- * `refolded` is called when it is drawn anew since there is other room.
+ * The pane; `breaking` is the menu of what can be broken in its kernel, `trying` tries steps,
+ * `asked` asks where things can be carried, and `refolded` is called when it is drawn anew since
+ * there is other room.
  */
-export function programPane(lab, breaking, trying, refolded) {
+export function programPane(lab, breaking, trying, asked, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
@@ -24,6 +26,7 @@ export function programPane(lab, breaking, trying, refolded) {
   const broken = brokenHead(lab);
   const would = triedHead(lab, trying);
   const grips = gripNumbers(lab, trying, body);
+  const carried = carrying(lab, trying, asked, body);
   const group = freshId("gap");
   const breaks = h(
     "button.wb-break-it",
@@ -41,6 +44,8 @@ export function programPane(lab, breaking, trying, refolded) {
     broken.head,
     would.head,
     body,
+    carried.tray,
+    carried.hand,
     remarks,
   );
   const settle = oneStop(pane);
@@ -92,7 +97,7 @@ export function programPane(lab, breaking, trying, refolded) {
     if (lab.tried) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
-    else if (chosen === "tensorir") grips.mark();
+    else if (chosen === "tensorir") [grips, carried].forEach((one) => one.mark());
     const now = `${lab.at} ${chosen}`;
     if (!tried) changes.drawn(now !== shown && !now_);
     shown = now;
