@@ -334,7 +334,7 @@ ENDS = """pane => {
 
 
 def test_a_line_and_a_pane_that_go_on_say_so(plain: Plain):
-    plain.page.set_viewport_size({"width": 850, "height": 590})  # JupyterLab's panel at 1280 x 720
+    plain.page.set_viewport_size({"width": 330, "height": 590})  # where a piece of a line is cut
     labs = plain.run_cells("03_local_blocking.ipynb", 18).locator(".wb-lab")
     lab = labs.filter(has=plain.page.locator(".wb-fold")).first
     lab.evaluate("lab => lab.scrollIntoView({ block: 'center' })")

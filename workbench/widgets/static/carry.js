@@ -56,9 +56,10 @@ function targetButton(target, tell, choose) {
 
 /**
  * Lets loops and blocks of `body`, a program, be carried: dragged by their names, or lifted with
- * Space and put down from the tray with Enter. `mark` is called whenever the program is drawn.
+ * Space and put down from the tray with Enter. `mark` is called whenever the program is drawn, which
+ * `redraw` does: while something is carried, without the lines that a diff keeps of the past.
  */
-export function carrying(lab, trying, asked, body) {
+export function carrying(lab, trying, asked, body, redraw) {
   const said = h("span.wb-hint");
   const list = h("div.wb-target-groups");
   const tray = h("div.wb-tray", { role: "group", hidden: true }, said, list);
@@ -71,27 +72,34 @@ export function carrying(lab, trying, asked, body) {
 
   const kinds = () => (lab.offline || lab.against !== null ? [] : (lab.setup.carried ?? []));
 
-  /** The marks that can be carried: loops and blocks at the heads of their lines. */
+  /** The names of loops and blocks at the heads of their lines, and which of them can be carried. */
   function mark() {
-    if (held && lab.at !== held.at) end();
     const lines = ".wb-line:not(.wb-gone, .wb-was) > .wb-text[data-head]";
     for (const line of body.querySelectorAll(lines)) {
       const loops = HEAD_LOOPS.exec(line.textContent)?.[1].split(", ") ?? [];
       for (const one of line.querySelectorAll(".wb-mark")) {
         const about = lab.page?.names[one.dataset.k];
         const heads = about?.kind === "block" || loops.includes(one.textContent);
+        one.classList.toggle("wb-heads", heads);
         one.classList.toggle("wb-lifts", heads && kinds().includes(about?.kind));
       }
     }
     if (returns !== null && returns !== lab.at) nameOf(lab.place)?.focus({ preventScroll: true });
     if (returns !== lab.at) returns = null;
+    if (held?.at === lab.at) markLines();
+    else if (held) queueMicrotask(end); // another program is shown
   }
 
-  const nameOf = (key) => body.querySelector(`.wb-lifts[data-k="${key}"]`);
+  const nameOf = (key) => body.querySelector(`.wb-heads[data-k="${key}"]`);
 
   function lift(key, byKeys) {
-    held = { key, at: lab.at, byKeys, targets: [], over: null, lines: byKeys ? [] : linesNow() };
+    const top = () => nameOf(key)?.getBoundingClientRect().top ?? 0;
+    const before = top();
+    held = { key, at: lab.at, byKeys, targets: [], over: null };
     trying.drop();
+    lab.carries = true;
+    redraw();
+    body.scrollTop += top() - before; // it stays where the hand took it
     const { name } = lab.page.names[key];
     said.replaceChildren("put ", h("code.wb-word", {}, name));
     tray.ariaLabel = `places for ${name}`;
@@ -115,26 +123,23 @@ export function carrying(lab, trying, asked, body) {
     (buttons.find((one) => !one.ariaDisabled) ?? buttons[0])?.focus({ preventScroll: true });
   }
 
-  /** Where the names of loops are as it is lifted: what would be moves them. */
-  function linesNow() {
-    const { scrollTop } = body;
-    return [...body.querySelectorAll(".wb-lifts")].map((one) => {
-      const { left, right } = one.getBoundingClientRect();
-      const { top, bottom } = one.closest(".wb-line").getBoundingClientRect();
-      return { key: one.dataset.k, x: (left + right) / 2, top, bottom, scrollTop };
-    });
-  }
-
-  /** The target at a point: one of the tray, or the loop of that line that is nearest. */
+  /**
+   * The target at a point: one of the tray, or the loop of that line whose name is nearest. Where
+   * what is carried would stand itself by now, the one that it is over.
+   */
   function targetAt(x, y) {
     const on = document.elementFromPoint(x, y);
     const button = on?.closest?.(".wb-target");
     if (button && tray.contains(button)) return button.target;
-    if (!body.contains(on)) return null;
-    const moved = body.scrollTop - (held.lines[0]?.scrollTop ?? 0);
-    const there = held.lines.filter(({ top, bottom }) => y >= top - moved && y < bottom - moved);
-    const near = there.sort((a, b) => Math.abs(a.x - x) - Math.abs(b.x - x))[0];
-    return held.targets.find(({ loop }) => loop && loop === near?.key) ?? null;
+    const line = body.contains(on) ? on.closest(".wb-line") : null;
+    const far = (one) => {
+      const { left, right } = one.getBoundingClientRect();
+      return Math.abs((left + right) / 2 - x);
+    };
+    const names = [...(line?.querySelectorAll(".wb-heads") ?? [])];
+    const near = names.sort((a, b) => far(a) - far(b))[0]?.dataset.k;
+    if (near === held.key) return held.over;
+    return held.targets.find(({ loop }) => loop && loop === near) ?? null;
   }
 
   function over(target) {
@@ -158,9 +163,11 @@ export function carrying(lab, trying, asked, body) {
   /** Nothing is carried any more; what is shown as tried stays until it is taken or dropped. */
   function end() {
     held = press = null;
+    lab.carries = false;
     tray.hidden = hand.hidden = true;
     body.classList.remove("wb-carrying");
     document.removeEventListener("keydown", onEscape, true);
+    if (!lab.tried) redraw();
   }
 
   function back() {
@@ -229,7 +236,7 @@ export function carrying(lab, trying, asked, body) {
   /** The lines on which it can be put, and those where it is refused. */
   function markLines() {
     const loops = new Map(held.targets.map((target) => [target.loop, target]));
-    for (const one of body.querySelectorAll(".wb-lifts")) {
+    for (const one of body.querySelectorAll(".wb-heads")) {
       const target = loops.get(one.dataset.k);
       one.classList.toggle("wb-takes", Boolean(target && !target.why_not));
     }

@@ -26,7 +26,7 @@ export function programPane(lab, breaking, trying, asked, refolded) {
   const broken = brokenHead(lab);
   const would = triedHead(lab, trying);
   const grips = gripNumbers(lab, trying, body);
-  const carried = carrying(lab, trying, asked, body);
+  const carried = carrying(lab, trying, asked, body, () => keepFocus(pane, draw));
   const group = freshId("gap");
   const breaks = h(
     "button.wb-break-it",
@@ -77,7 +77,8 @@ export function programPane(lab, breaking, trying, asked, refolded) {
     const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
     const shows = now_ && chosen === BROKEN;
     const tried = lab.tried?.text && !now_ ? lab.tried : null;
-    const shown_ = shows ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
+    const text_ = lab.carries ? { ...page.texts[chosen], now: true } : page.texts[chosen];
+    const shown_ = shows ? { lines: now_.lines, label: LABEL } : text_;
     const pane_ = tried?.text ?? shown_;
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
@@ -91,17 +92,34 @@ export function programPane(lab, breaking, trying, asked, refolded) {
     pane.classList.toggle("wb-broken", Boolean(now_));
     body.classList.toggle("wb-breakable", !breaks.hidden);
     // what is found may be in lines that are folded
-    const folds = now_ || lab.tried ? Infinity : lines;
+    const folds = now_ || lab.tried || lab.carries ? Infinity : lines;
     const { scrollTop, scrollLeft } = body;
-    body.replaceChildren(...codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds));
-    if (lab.tried) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
+    const made = codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds, keeps());
+    body.replaceChildren(...made);
+    if (lab.tried || lab.carries) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") [grips, carried].forEach((one) => one.mark());
     const now = `${lab.at} ${chosen}`;
-    if (!tried) changes.drawn(now !== shown && !now_);
+    if (!tried && !lab.carries) changes.drawn(now !== shown && !now_);
     shown = now;
     settle();
+  }
+
+  /** Which rows are not folded: those of the loops and blocks that the question names, of the
+   * chosen one, and of the one with the focus. */
+  function keeps() {
+    const { text, todo } = lab.question ?? {};
+    const words = new Set([text, todo, lab.setup.task].join(" ").match(/\w+/g));
+    const focused = body.contains(document.activeElement) && document.activeElement.dataset.k;
+    return (row) => {
+      const head = row.querySelector("[data-head]")?.dataset.head;
+      if (!head) return false;
+      const marks = [...row.querySelectorAll(".wb-mark")];
+      const keys = marks.map((mark) => mark.dataset.k);
+      const names = marks.map((mark) => mark.textContent);
+      return keys.includes(focused) || keys.includes(lab.place) || names.some((n) => words.has(n));
+    };
   }
 
   /** In the text, the lines of what was found, and in the kernel's the gaps. */
@@ -144,7 +162,7 @@ export function programPane(lab, breaking, trying, asked, refolded) {
 
   const inputs = () => [
     ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
-    ...[lab.broken && lab.status.kind, lab.tried?.seq],
+    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.carries],
   ];
   return { pane, draw, inputs };
 }
