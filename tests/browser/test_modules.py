@@ -124,8 +124,9 @@ def test_a_nest_is_folded_whole_under_its_name_and_opened_where_there_is_room(pa
       const rows = Array.from({ length: 15 }, row);
       const nests = [[3, 7, "fetch A 8 x 8"], [8, 12, "compute C"]];
       const keeps = (one) => kept.includes(rows.indexOf(one));
-      return foldUnchanged(rows, room, nests, keeps).map((one) =>
-        one.querySelector("button")?.textContent ?? Number(one.querySelector(".wb-number").textContent));
+      const said = (one) => one.querySelector("button")?.textContent;
+      const number = (one) => Number(one.querySelector(".wb-number").textContent);
+      return foldUnchanged(rows, room, nests, keeps).map((one) => said(one) ?? number(one));
     }"""
 
     def folded(changed: list[int], kept: list[int], room: int) -> Any:
