@@ -12,8 +12,8 @@ const shrunk = new ResizeObserver((strips) => {
   }
 });
 
-/** All of it; of levels, the first is shown. */
-export function pictureView(picture, label) {
+/** All of it, with what `moves` in place of its still drawing; of levels, the first is shown. */
+export function pictureView(picture, label, moves = null) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
   const words = spoken(`${label}: ${picture.full || picture.caption}`);
@@ -34,7 +34,7 @@ export function pictureView(picture, label) {
     h(
       "figure.wb-picture",
       {},
-      picture.strips.length > 0 && strips,
+      moves ?? (picture.strips.length > 0 && strips),
       h("figcaption", {}, h("span.wb-caption", {}, ...prose(picture.caption)), "\n", kind),
       picture.table && h("details", {}, h("summary", {}, "the same as a table"), table),
     ),

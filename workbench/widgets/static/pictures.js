@@ -4,6 +4,7 @@ import { h, oneStop } from "./dom.js";
 import { pictureView } from "./picture.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
+import { timeline } from "./timeline.js";
 
 /** `menu` opens the form of the step that a picture waits for. */
 export function machinePane(lab, menu) {
@@ -21,6 +22,7 @@ export function machinePane(lab, menu) {
   const settle = oneStop(pane);
   const stage = pictureStage(lab, pane, body);
   let drawnFrom = "";
+  let played = null; // the timeline that is shown, as long as its track is the same
 
   function draw() {
     const page = lab.page;
@@ -40,11 +42,29 @@ export function machinePane(lab, menu) {
       controls.replaceChildren(...(made ? made(page, name, request, chosen) : []));
     }
     drawnFrom = from;
-    body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
+    const label = lab.setup.labels[chosen];
+    body.replaceChildren(...pictureView(picture, label, picture?.track && moving(picture, label)));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
     settle();
+  }
+
+  /** The picture's timeline; one that is drawn already stays where its time is. */
+  function moving({ track }, label) {
+    const from = JSON.stringify(track);
+    if (played?.from === from) return played.view.root;
+    played?.view.stop();
+    played = { from, view: timeline({ track, label, choose, moment: () => {} }) };
+    return played.view.root;
+  }
+
+  /** A click on what runs goes one level nearer, where there is one. */
+  function choose({ row, number }) {
+    const { track } = lab.page.pictures[lab.pictureName("player")];
+    if (!track.nearer) return;
+    const chosen = { [track.row]: row, [track.thing]: number };
+    lab.show({ level: track.nearer, select: { ...lab.view.select, ...chosen } });
   }
 
   function act({ verb, place, at, offered }) {
