@@ -1,4 +1,4 @@
-"""Draws the pictures of README and the map of lessons by our own code: ``python -m docs.pictures``."""
+"""Draws the pictures of README and of the lessons' map: ``python -m docs.pictures``."""
 
 from __future__ import annotations
 

@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from docs.pictures import pictures
 
 ROOT = Path(__file__).parents[1]

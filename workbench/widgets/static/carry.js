@@ -56,8 +56,8 @@ function targetButton(target, tell, choose) {
 
 /**
  * Lets loops and blocks of `body`, a program, be carried: dragged by their names, or lifted with
- * Space and put down from the tray with Enter. `mark` is called whenever the program is drawn, which
- * `redraw` does: while something is carried, without the lines that a diff keeps of the past.
+ * Space and put down from the tray with Enter. `mark` is called whenever the program is drawn,
+ * which `redraw` does: while something is carried, without the lines that a diff keeps of the past.
  */
 export function carrying(lab, trying, asked, body, redraw) {
   const said = h("span.wb-hint");
@@ -72,7 +72,7 @@ export function carrying(lab, trying, asked, body, redraw) {
 
   const kinds = () => (lab.offline || lab.against !== null ? [] : (lab.setup.carried ?? []));
 
-  /** The names of loops and blocks at the heads of their lines, and which of them can be carried. */
+  /** The names of loops and blocks at the heads of their lines, and which can be carried. */
   function mark() {
     const lines = ".wb-line:not(.wb-gone, .wb-was) > .wb-text[data-head]";
     for (const line of body.querySelectorAll(lines)) {
@@ -114,8 +114,9 @@ export function carrying(lab, trying, asked, body, redraw) {
     const shown = held.byKeys ? targets : targets.filter(({ loop }) => !loop);
     list.replaceChildren(...targetButtons(shown, over, put));
     const onLines = shown.length < targets.length;
-    if (!shown.length) said.append(onLines ? " on the line of a loop" : ": there is no place for it");
-    else if (onLines) list.append(h("span.wb-hint", {}, "or on the line of a loop"));
+    const where = "on the line of a loop";
+    if (!shown.length) said.append(onLines ? ` ${where}` : ": there is no place for it");
+    else if (onLines) list.append(h("span.wb-hint", {}, `or ${where}`));
     settle();
     markLines();
     if (!held.byKeys) return hover();
@@ -167,7 +168,7 @@ export function carrying(lab, trying, asked, body, redraw) {
     tray.hidden = hand.hidden = true;
     body.classList.remove("wb-carrying");
     document.removeEventListener("keydown", onEscape, true);
-    if (!lab.tried) redraw();
+    redraw();
   }
 
   function back() {
@@ -176,6 +177,12 @@ export function carrying(lab, trying, asked, body, redraw) {
     trying.drop();
     // once the program is drawn as it is
     if (from) queueMicrotask(() => nameOf(from)?.focus({ preventScroll: true }));
+  }
+
+  /** Why it was refused stays until Escape. */
+  function leaveToRead() {
+    end();
+    document.addEventListener("keydown", onEscape, true);
   }
 
   function onEscape(event) {
@@ -215,7 +222,7 @@ export function carrying(lab, trying, asked, body, redraw) {
     press = null;
     if (!held || held.byKeys) return;
     const target = held.over;
-    if (target?.why_not) end(); // why stays to be read
+    if (target?.why_not) leaveToRead();
     else if (target) put(target);
     else back();
   });

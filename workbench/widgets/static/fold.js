@@ -1,4 +1,4 @@
-// What of a long program is folded: the types of its parameters, nests, and runs of unchanged lines.
+// What of a long program is folded: types of its parameters, nests, and runs of unchanged lines.
 
 import { h } from "./dom.js";
 
