@@ -39,7 +39,7 @@ function targetButton(target, tell, choose) {
     `button.wb-target${why ? ".wb-cannot" : ""}`,
     {
       type: "button",
-      "aria-label": `${group} ${label}`.trim() + (why ? ", refused" : ""),
+      "aria-label": `put: ${group} ${label}`.replace("  ", " ") + (why ? ", refused" : ""),
       "aria-disabled": why ? "true" : null,
       title: why ? spoken(why) : null,
       "data-f": `target ${group} ${label}`,

@@ -57,6 +57,7 @@ export function programPane(lab, breaking, trying, asked, refolded) {
   }).observe(pane);
   let brought = ""; // the lines of what was found that were brought into view
   let shown = ""; // the program and pane whose first change was brought into view
+  const unfolded = new Set(); // the numbers of its lines that a learner unfolded
 
   function text() {
     const broken = lab.view.program === BROKEN && lab.broken;
@@ -94,25 +95,27 @@ export function programPane(lab, breaking, trying, asked, refolded) {
     // what is found may be in lines that are folded
     const folds = now_ || lab.tried || lab.carries ? Infinity : lines;
     const { scrollTop, scrollLeft } = body;
+    const now = `${lab.at} ${chosen}`;
+    if (now !== shown) unfolded.clear();
     const made = codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds, keeps());
     body.replaceChildren(...made);
     if (lab.tried || lab.carries) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") [grips, carried].forEach((one) => one.mark());
-    const now = `${lab.at} ${chosen}`;
     if (!tried && !lab.carries) changes.drawn(now !== shown && !now_);
     shown = now;
     settle();
   }
 
-  /** Which rows are not folded: those of the loops and blocks that the question names, of the
-   * chosen one, and of the one with the focus. */
+  /** Which rows are not folded: those that were unfolded, those of the loops and blocks that the
+   * question names, of the chosen one, and of the one with the focus. */
   function keeps() {
     const { text, todo } = lab.question ?? {};
     const words = new Set([text, todo, lab.setup.task].join(" ").match(/\w+/g));
     const focused = body.contains(document.activeElement) && document.activeElement.dataset.k;
     return (row) => {
+      if (unfolded.has(row.querySelector(".wb-number").textContent)) return true;
       const head = row.querySelector("[data-head]")?.dataset.head;
       if (!head) return false;
       const marks = [...row.querySelectorAll(".wb-mark")];
@@ -147,6 +150,11 @@ export function programPane(lab, breaking, trying, asked, refolded) {
     brought = told;
   }
 
+  const unfold = ({ target }) => {
+    for (const number of target.closest(".wb-fold")?.querySelectorAll(".wb-number") ?? [])
+      unfolded.add(number.textContent);
+  };
+  body.addEventListener("click", unfold, true); // ahead of its button, which gives way to them
   body.addEventListener("click", ({ target }) => {
     const row = body.classList.contains("wb-breakable") && target.closest(".wb-line");
     const bare = row && !row.querySelector(".wb-mark") && /\w/.test(lineText(row));
