@@ -149,6 +149,8 @@ def test_a_line_is_broken_at_calls_and_operators_and_in_no_index(page: Page):
     assert pieces("    T.reads(A[v0, v1], B[v1 + 1])") == ["    T.reads(A[v0, v1], ", "B[v1 + 1])"]
     assert pieces("C[i, j] = C[i, j] + A[i]") == ["C[i, j] ", "= C[i, j] ", "+ A[i]"]
     assert pieces('T.f((a + b) // 2, "x, y")') == ["T.f((a + b) // 2, ", '"x, y")']
+    assert pieces("for i, j in T.grid(8, 4):") == ["for i, j ", "in T.grid(8, ", "4):"]
+    assert pieces("f(0 < i and i < 9)") == ["f(0 < i ", "and i < 9)"]
     assert pieces("for (int i = 0; i < 8; ++i) {") == ["for (int i = 0; ", "i < 8; ", "++i) {"]
 
 

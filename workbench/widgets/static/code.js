@@ -52,7 +52,7 @@ export function breaksOf(text) {
     else if (sign === " " && text[at - 1] === ";") found.push(at + 1);
     else if (sign === " " && calls.every(Boolean)) {
       const argument = text[at - 1] === "," && calls.length;
-      const operator = /^[-+*/=] $/.test(text.slice(at + 1, at + 3));
+      const operator = /^([-+*/=]|in|and|or) /.test(text.slice(at + 1, at + 5));
       if ((argument || operator) && text.slice(0, at).trim()) found.push(at + 1);
     }
   }
