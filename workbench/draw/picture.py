@@ -27,7 +27,7 @@ from workbench.draw.scene import (
 )
 from workbench.draw.svg import drawn, svg, tag
 from workbench.history.write_whole import write_whole
-from workbench.insight import KIND_WORDS, Digit, Table, Values
+from workbench.insight import KIND_WORDS, Digit, Table, Track, Values
 
 Parts: TypeAlias = tuple[str | Form, ...]
 
@@ -49,7 +49,8 @@ class Picture:
     their shapes are; None where only Python knows. `levels` names the strips
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
     other selections, and `cells`, by row and column, what the table does. `full` says all that is
-    seen, where the caption is one short line.
+    seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
+    a script shows the others.
     """
 
     strips: tuple[Scene, ...]
@@ -62,6 +63,8 @@ class Picture:
     follow: Parts = ()
     cells: tuple[tuple[int, int, Parts], ...] = ()
     full: str = ""
+    track: Track | None = None
+    about: str = ""
 
     @property
     def line_style(self) -> str:
@@ -136,10 +139,11 @@ def plain(picture: Picture) -> dict[str, Any]:
         "table": table_html(picture.table) if picture.table.rows else "",
         "line": picture.line_style,
         "kind": picture.kind,
-        "about": KIND_WORDS[picture.kind],
+        "about": picture.about or KIND_WORDS[picture.kind],
         "levels": list(picture.levels),
         "slides": slides(picture),
         "fields": fields(picture),
+        "track": picture.track.plain() if picture.track else None,
     }
 
 

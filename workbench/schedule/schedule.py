@@ -271,18 +271,20 @@ class Schedule(Verbs):
         **select: int | Sequence[int],
     ) -> Figure | None:
         """Draw the program: "who" computes what, its "memory", its "tiles", its "pipeline"; what a
-        warp asks of "sectors" and "banks"; "occupancy"; under the "roofline" the steps up to here;
-        in "fragments" which lane of a warp holds which cell, of the `call` of that number.
+        warp asks of "sectors" and "banks"; "occupancy"; in a "timeline" which blocks run when;
+        under the "roofline" the steps up to here; in "fragments" which lane of a warp holds which
+        cell, of the `call` of that number.
 
         `buffer` is the one whose cells "who" shows (default: the last output), or for which sectors
         or banks are asked (default: the worst). `select` chooses what "tiles" shows, and which
         request (default: the worst): `block` and `thread`, each a number or (x, y, z), loops by
-        name, and a `warp`; `level` how near tiles are: "whole", "block", "thread", "registers"
-        (default: the first two). What differs from `before`, a mark or node number, is marked.
-        With `path`, the picture is written there as SVG, in which words stay words, without
-        matplotlib, and nothing is returned. Raises ScheduleError for a picture, buffer, axis, value
-        or level that there is not, Fail for a `path` that does not end with .svg, NotWritten, an
-        OSError, where it cannot be written, ImportError without matplotlib.
+        name, and a `warp`; of a timeline the number of a `block`, a `warp` of it and the `clock` of
+        a request; `level` how near tiles are: "whole", "block", "thread", "registers" (default: the
+        first two). What differs from `before`, a mark or node number, is marked. With `path`, the
+        picture is written there as SVG, in which words stay words, without matplotlib, and nothing
+        is returned. Raises ScheduleError for a picture, buffer, axis, value or level that there is
+        not, Fail for a `path` that does not end with .svg, NotWritten, an OSError, where it cannot
+        be written, ImportError without matplotlib.
 
         >>> sch.figure("who").savefig("who.pdf")
         >>> sch.figure("who", path="who.svg")

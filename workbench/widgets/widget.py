@@ -265,9 +265,9 @@ def lab(
 
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
     "Metal", "OpenCL", "Code", "who", "memory", "tiles", "pipeline", "sectors", "banks",
-    "occupancy", "roofline", "fragments"), panes in that order; the rest is under "more".
-    `arguments` is what the forms of verbs hold at first, by verb and name of the argument, such as
-    `{"split": {"factors": [2, 4]}}` (of one place, "split i"), and the rest of them nothing; by
+    "occupancy", "timeline", "roofline", "fragments"), panes in that order; the rest is under
+    "more". `arguments` is what the forms of verbs hold at first, by verb and name of the argument,
+    such as `{"split": {"factors": [2, 4]}}` (of one place, "split i"), and the rest nothing; by
     default they hold what is possible, and on an exercise's schedule nothing.
     `inputs` (arrays by parameter name; those of a program for any size tell its sizes, at which it
     is counted, drawn and run) and `reference` (a function that writes the expected

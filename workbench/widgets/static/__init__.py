@@ -20,6 +20,7 @@ STYLES = (
     "print.css",
 )
 BROKEN = ("theme.css", "program.css", "pictures.css")
+TIMELINE = ("theme.css", "pictures.css", "track.css")
 SEARCH = ("theme.css", "pictures.css")
 PLAYING = (*STYLES, "playing.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
@@ -62,6 +63,12 @@ def broken_script() -> str:
     return _joined("broken.js").replace("\nexport ", "\n")
 
 
+@cache
+def timeline_script() -> str:
+    """What plays a track, also outside of a lab: `timeline`, with `h` and `markup`."""
+    return _joined("timeline.js").replace("\nexport ", "\n")
+
+
 def _joined(last: str) -> str:
     """The module `last` behind those that it imports, in one scope: each name is declared once."""
     needs: dict[str, list[str]] = {}
@@ -97,6 +104,12 @@ def playing_style() -> str:
 def broken_style() -> str:
     """The style sheet of `broken_script`."""
     return "\n".join(_read(name) for name in BROKEN)
+
+
+@cache
+def timeline_style() -> str:
+    """The style sheet of `timeline_script`."""
+    return "\n".join(_read(name) for name in TIMELINE)
 
 
 @cache
