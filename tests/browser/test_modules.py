@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.insight.test_issued import wide_kernel
 from tests.support.random_tracks import random_track
 from tests.widgets.test_static import MODULES
+from workbench.insight.block_time import block_time
 from workbench.widgets import static
 
 FOLDER = Path(static.__file__).parent
-ALONE = sorted(set(MODULES) - {"offline.js"})  # which is a page's and starts at once
+# The others are pages' own, or a worker's, and start at once.
+ALONE = sorted(set(MODULES) - {"offline.js", "playing.js", "python.js"})
 
 
 @pytest.fixture(scope="module")
@@ -312,6 +315,24 @@ def test_out_of_view_it_stops(page: Page):
       return [at > 1, button.ariaLabel];
     }"""
     assert call(page, "play.js", code) == [True, "play: k"]
+
+
+FLOW = """async ({ playButton }) => {
+  const passed = []; // ms
+  const end = () => passed.reduce((sum, one) => sum + one, 0);
+  await new Promise((done) => {
+    const { button } = playButton({
+      label: "time", next: (one) => passed.push(one) && end() < 100, done,
+    });
+    document.body.replaceChildren(button);
+    button.click();
+  });
+  return [passed[0], Math.max(...passed) <= 80, end() >= 100, document.body.textContent];
+}"""
+
+
+def test_time_flows_frame_by_frame_and_never_leaps(page: Page):
+    assert call(page, "play.js", FLOW) == [0, True, True, "▶"]
 
 
 def test_pointing_lights_up_a_statement_and_its_loops(page: Page):
@@ -700,3 +721,32 @@ def test_a_browser_finds_what_python_finds_at_a_thousand_times(page: Page):
                 track.told(t), track.later(t), track.earlier(t), track.next_mark(t),
                 track.last_mark(t), [list(span[:5]) for span in track.running(t)],
             ]  # fmt: skip
+
+
+ASK = """(js, kernels) => kernels.map(([requests, asked, block, threads, at]) =>
+  at.map(([warp, t]) => {
+    const span = js.issuedAt(requests, warp, t);
+    if (!span) return null;
+    const { sort, digits } = span;
+    return [sort, digits, asked[sort] && js.lanesAt(asked[sort], block, threads, warp, digits)];
+  }))"""
+
+
+def test_a_browser_knows_what_lanes_ask_for_at_a_thousand_times(page: Page):
+    rng, asked, wanted = random.Random(7), list[Any](), list[Any]()
+    for seed in range(10):
+        time = block_time(wide_kernel(seed))
+        grid, threads, rows = time.kernel.grid, time.kernel.block, time.warps.rows
+        x, y, z = (rng.randrange(int(size)) for size in grid)
+        at = [(rng.randrange(rows), rng.uniform(0, time.warps.length)) for _ in range(100)]
+        terms = [one.plain() for one in time.asked]
+        asked.append([time.requests.plain(), terms, [x, y, z], threads, at])
+        for warp, t in at:
+            spans = [span for span in time.requests.running(t) if span.row == warp]
+            wanted += [
+                [s.sort, s.digits, None if terms[s.sort] is None
+                 else [*time.asked[s.sort].lanes((x, y, z), threads, warp, s.digits)]]
+                for s in spans
+            ] or [None]  # fmt: skip
+    assert [one for row in call(page, "lanes.js", ASK, asked) for one in row] == wanted
+    assert len(wanted) == 1000 and sum(one is not None for one in wanted) > 300

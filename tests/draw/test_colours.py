@@ -27,7 +27,8 @@ from workbench.draw.colours import (
 DRAW = Path(__file__).parents[2] / "workbench" / "draw"
 STATIC = Path(__file__).parents[2] / "workbench" / "widgets" / "static"
 FILLED = [role for role, look in ROLES.items() if look.fill]
-BEHIND_NO_WORDS = {"head", "used"}  # small marks in the colour of words
+# small marks in the colour of words; thin rows of places
+BEHIND_NO_WORDS = {"head", "used"} | {role for role in ROLES if role.startswith(("busy", "now"))}
 
 
 def parts(colour: str) -> tuple[float, float, float]:

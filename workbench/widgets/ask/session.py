@@ -219,6 +219,26 @@ class Session:
 
     # --- what is asked for -----------------------------------------------------------------------
 
+    def hear(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Do what a message of the browser asks for; what the view that sent it is told besides.
+
+        None where a step could not be tried, nor carried: the status says why.
+        """
+        do = message.get("do") if isinstance(message, Mapping) else None
+        if do in ("try", "weigh", "carry"):
+            try:
+                if do == "carry":
+                    return {"targets": self.targets(message), "place": message["place"]}
+                tried = self.tried(message)
+            except Exception as error:  # shown, as that of any request; nothing is tried then
+                self.failed(error)
+                return None
+            return {"tried": tried, "seq": message.get("seq"), "view": message.get("view")}
+        if do == "link":
+            return {"link": self.linked()}
+        self.ask(message)
+        return {"answered": True}  # also where that changed nothing
+
     def ask(self, message: Mapping[str, Any]) -> None:
         """Do what a message of the browser asks for under "do", with what else stands in it."""
         self._guard(lambda: self._ask(message))
@@ -237,7 +257,7 @@ class Session:
             "time": self.time,
             "stop": self.stop,
             "faults": self.faults,
-            "break": lambda: self.break_it(part(message, "fault", str)[:40]),
+            "break": lambda: self.break_it(part(message, "fault", str)[:200]),
             "find": lambda: self.find(message),
             "mend": self.mend,
             "resume": self.resume,

@@ -14,7 +14,7 @@ from workbench import draw, runtime
 from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
-from workbench.history.link import ADDRESS, check_address
+from workbench.history.link import ADDRESS, check_address, plays
 from workbench.insight.launched import rates_of
 from workbench.ir import Block, For
 from workbench.target import CATALOGUE, get
@@ -43,6 +43,7 @@ LABELS = {
     "sectors": "sectors",
     "banks": "banks",
     "occupancy": "occupancy",
+    "timeline": "timeline",
     "roofline": "roofline",
     "fragments": "fragments",
 }
@@ -203,6 +204,7 @@ def setup_of(
         "lecture": before_a_class(),
         "height": options.height,
         "resume": resume,
+        "plays": plays(options.address),
     }
 
 
