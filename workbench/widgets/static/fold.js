@@ -45,7 +45,8 @@ export function foldUnchanged(rows, room, nests = [], keeps = () => false) {
     .filter(({ from, to }) => !must.slice(from, to).some(Boolean));
   for (const { from, to } of named) stay.fill(false, from, to); // its name is what is beside
   const shown = [];
-  for (const { stays, from, to, words } of joinedRuns(runs(filled(stay, room, named), named), room)) {
+  const found = runs(filled(stay, room, named), named);
+  for (const { stays, from, to, words } of joinedRuns(found, room)) {
     const run = rows.slice(from, to);
     if (stays) shown.push(...run);
     else shown.push(foldBox(`⋯ ${words ?? `${run.length} unchanged lines`}`, run));
