@@ -140,8 +140,10 @@ def test_a_nest_is_folded_whole_under_its_name_and_opened_where_there_is_room(pa
         return call(page, "fold.js", code, [changed, kept, room])
 
     assert folded([1], [], 7) == [1, 2, "⋯ fetch A 8 x 8", "⋯ compute C", 13, 14, 15]
+    assert folded([1], [], 4) == [1, 2, "⋯ fetch A 8 x 8, and 1 more"]
     assert folded([1], [], 11) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
-    assert folded([1], [4], 7) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
+    assert folded([1], [4], 12) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
+    assert folded([1], [4], 7) == [1, 2, 3, 4, 5, "⋯ compute C, and more"]
     assert folded([1, 9], [], 7) == [1, 2, "⋯ fetch A 8 x 8", *range(8, 16)]
     assert folded([1], [], 15) == [*range(1, 16)]
 
