@@ -72,6 +72,11 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     lab_page.keyboard.press("Escape")
     expect(lines).to_be_hidden()
     expect(take).to_be_focused()
+    lab_page.keyboard.press("Tab")
+    expect(card.get_by_role("button", name="write into the cell above")).to_be_focused()
+    lab_page.keyboard.press("Enter")
+    expect(card).to_contain_text("written: run that cell")
+    assert lab_page.evaluate(WRITE, ["exercise-start", STEPS]) == LINES
 
 
 LECTURE = """import os, numpy as np, workbench as wb

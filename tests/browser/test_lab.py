@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.browser.axe import accessible
 from tests.browser.jupyter import PANEL, RESTART, Server, run_cells
 from tests.browser.plain import Plain
@@ -335,9 +336,10 @@ ENDS = """pane => {
 
 def test_a_line_and_a_pane_that_go_on_say_so(plain: Plain):
     plain.page.set_viewport_size({"width": 850, "height": 590})  # JupyterLab's panel at 1280 x 720
-    labs = plain.run_cells("03_local_blocking.ipynb", 18).locator(".wb-lab")
-    lab = labs.filter(has=plain.page.locator(".wb-fold")).first
-    lab.evaluate("lab => lab.scrollIntoView({ block: 'center' })")
+    sch = Schedule(matmul(64))
+    blocking_with_shared(sch, 4, 4, 4, 4, 4)
+    sch.goto(16)  # in whose indices are brackets, in which no line is broken
+    lab = plain.open([wb.lab(sch)]).locator(".wb-lab")
     body = lab.locator(".wb-program .wb-body")
     expect(body).to_have_attribute("data-more", "right below")
     ends, told = body.evaluate(ENDS)

@@ -6,17 +6,8 @@ from tests.test_layers import ROOT, imports
 
 ROOM = ROOT / "widgets"
 ORDER = (
-    "static",
-    "page",
-    "run",
-    "keep",
-    "ask",
-    "still",
-    "threads",
-    "small",
-    "no_lab",
-    "widget",
-    "search",
+    *("static", "page", "run", "keep", "ask", "still", "play", "threads", "small", "no_lab"),
+    *("widget", "search"),
 )
 
 

@@ -8,7 +8,14 @@ from workbench.draw.figure import figure
 from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
 from workbench.draw.memory import Times, memory_picture
 from workbench.draw.orders import orders_picture
-from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
+from workbench.draw.picture import (
+    Picture,
+    picture_html,
+    plain,
+    standalone_svg,
+    table_html,
+    write_svg,
+)
 from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.requests import SCOPES, access_name
@@ -83,4 +90,5 @@ __all__ = [
     "time_text",
     "warps_scene",
     "who_picture",
+    "write_svg",
 ]

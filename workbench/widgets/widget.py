@@ -119,27 +119,10 @@ class Lab(anywidget.AnyWidget):
             # its page was loaded anew, without the outputs of its cell
             self.send({"still": self._still, "id": self.model_id})
             return
-        if isinstance(message, Mapping) and message.get("do") in ("try", "weigh"):
-            self._try(message)
-            return
-        if isinstance(message, Mapping) and message.get("do") == "link":
-            with self._turn() as session:
-                made = session.linked()
-            self.send({"link": made})
-            return
         with self._turn() as session:
-            session.ask(message)
-        self._answer()
-
-    def _try(self, message: Mapping[str, Any]) -> None:
-        """Tell the view that asks what a step would make, or cost; no trait changes."""
-        with self._turn() as session:
-            try:
-                tried = session.tried(message)
-            except Exception as error:  # shown, as that of any request; nothing is tried then
-                session.failed(error)
-                return
-        self.send({"tried": tried, "seq": message.get("seq"), "view": message.get("view")})
+            said = session.hear(message)
+        if said is not None:
+            self.send(said)
 
     def _answer(self) -> None:
         """Tell the browser that what it asked is done, also where that changed nothing."""
@@ -302,7 +285,8 @@ def lab(
     kept in that file beside what it holds, and a later lab offers to go on from there; on an
     exercise's schedule that is so without it, too. A file that holds something else is left alone,
     and another beside it used. *link*, as `lab.link()`, makes a link to `address`, by default the
-    project's page, that opens at the program that is shown.
+    project's page, that opens at the program that is shown; to a play.html, which `workbench play`
+    writes, it opens in any browser.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
     than four costs, for a `question` of a cost that is not among them, for a `target` of which

@@ -22,6 +22,7 @@ STYLES = (
 BROKEN = ("theme.css", "program.css", "pictures.css")
 TIMELINE = ("theme.css", "pictures.css", "track.css")
 SEARCH = ("theme.css", "pictures.css")
+PLAYING = (*STYLES, "playing.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
@@ -36,6 +37,18 @@ def script() -> str:
 def offline_script() -> str:
     """The lab as one module, with a model that lives in the page in place of Python."""
     return _joined("offline.js")
+
+
+@cache
+def playing_script() -> str:
+    """The lab as one module, for a page that opens links with a browser's own Python."""
+    return _joined("playing.js")
+
+
+@cache
+def python_script() -> str:
+    """The worker of that page, in which this Python is."""
+    return _joined("python.js")
 
 
 @cache
@@ -79,6 +92,12 @@ def imported(name: str) -> list[str]:
 def style() -> str:
     """The style sheet."""
     return "\n".join(_read(name) for name in STYLES)
+
+
+@cache
+def playing_style() -> str:
+    """The style sheet of a page that opens links."""
+    return "\n".join(_read(name) for name in PLAYING)
 
 
 @cache
