@@ -19,6 +19,7 @@ export function inTime(lab, pane) {
   let wanted = null; // the clock whose request Python was asked for
   let watched = null; // the program's pane, whose words are new when it is drawn anew
   let glows = false; // whether words of the program do
+  let brought = ""; // the statement that was brought into view
   const anew = new MutationObserver(() => glows && glow());
   return { crumbs, draw, light, leave };
 
@@ -114,7 +115,24 @@ export function inTime(lab, pane) {
     if (!shown.view || shown.near.level === "whole") return leave();
     const span = spanAt(shown.view.now());
     glows = true;
-    lightWords(pane.parentElement, lab.page?.names ?? {}, span ? shown.track.sorts[span.sort] : {});
+    const names = lab.page?.names ?? {};
+    const of = span ? shown.track.sorts[span.sort] : {};
+    lightWords(pane.parentElement, names, of);
+    if (of.statement !== brought && !shown.view.playing()) bring(of.statement, names);
+  }
+
+  /** A statement that is not in view comes to the middle of the program, if it is not folded. */
+  function bring(statement, names) {
+    const body = watched?.querySelector(".wb-body");
+    const isBlock = ({ dataset }) =>
+      dataset.k.split(" ").some((key) => names[key]?.kind === "block");
+    const words = [...(body?.querySelectorAll(".wb-pointed") ?? [])];
+    const row = words.find(isBlock)?.closest(".wb-line");
+    if (!row) return;
+    brought = statement;
+    const [top, end] = [row.offsetTop - body.scrollTop, row.offsetTop + row.offsetHeight];
+    if (top < 0 || end > body.scrollTop + body.clientHeight)
+      body.scrollTop = Math.max(0, row.offsetTop - body.clientHeight / 2);
   }
 
   function moment(t) {
