@@ -183,6 +183,8 @@ def test_a_standalone_picture_needs_no_style_sheet():
     tree = ElementTree.fromstring(svg)
     assert tree.get("role") == "img" and tree.get("aria-label") == "eight cells"
     assert "http://www.w3.org/2000/svg" in svg and "url(" not in svg
+    used = {shape.get("class") for shape in tree.iter()} - {None}
+    assert set(re.findall(r"^\.(\S+) \{\n", svg, re.MULTILINE)) == used, "of it and no other"
 
 
 def test_a_drawing_in_text_has_the_colour_of_its_words():
