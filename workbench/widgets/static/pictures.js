@@ -50,6 +50,7 @@ export function machinePane(lab, menu) {
     if (moves && body.contains(moves)) aroundOf(moves, picture, label);
     else body.replaceChildren(...pictureView(picture, label, moves));
     if (moves) time.light();
+    else time.leave();
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);

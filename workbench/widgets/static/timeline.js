@@ -21,8 +21,8 @@ const TOLD = 334; // ms between two changes of words while it plays: three a sec
  * with a `row` chosen; `brief` words leave the time out, and `adds(t)` are more of them.
  * `choose(span, t)` is called for a span that is clicked at a time, `moment(t)` where time has
  * moved, at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`, `now()`,
- * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, and what runs
- * `there()`.
+ * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, what runs
+ * `there()`, and whether it is `playing()`.
  */
 export function timeline({
   track,
@@ -67,7 +67,7 @@ export function timeline({
   if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(plot);
   put(t);
   const there = () => runningAt(track, t).find((span) => span.row === chosen);
-  const known = { now: () => t, row: () => chosen, there };
+  const known = { now: () => t, row: () => chosen, there, playing: player.playing };
   return { root, stop: player.stop, go: halt, step, mark, ...known };
 
   // --- time -------------------------------------------------------------------------------------
