@@ -224,7 +224,7 @@ def _strip(
     for lane in lanes:
         shapes += _lane(lane, x, rows, times)
         x += LANE * _columns(lane)
-    return Scene(wide, rows.end + 1, tuple(shapes), scrolls=scrolls)
+    return Scene(wide, rows.end + 1, tuple(shapes), scrolls=scrolls, free=True)
 
 
 def _work(memory: Memory) -> dict[str, None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from workbench.draw.colours import times_each
 from workbench.draw.fields import Placed, fields_of
@@ -19,7 +19,6 @@ from workbench.draw.scene import (
     Stands,
     Words,
     cell_parts,
-    fit,
     standing,
     width_of,
 )
@@ -43,7 +42,6 @@ from workbench.draw.sheets import (
 )
 from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns, Values
 
-Line: TypeAlias = tuple[str, str, str]  # words below the sheets, their role, a buffer
 PRODUCT = (("row", "step"), ("step", "column"), ("row", "column"))  # sides that its sheets share
 DONE = {"read": "read", "write": "written"}
 LEVELS = ("whole", "block", "thread", "registers")
@@ -100,7 +98,7 @@ def covered_sheets(tiles: Tiles) -> Scene:
     """The buffers of the device as sheets, a product's in line, with "?" for what touches them."""
     view = _whole(tiles, (), None, _About({}, {}, tiles.axes))
     cards = _cards(view)
-    layout, _ = fitting(tuple(card.size for card in cards), view.trio is not None, 0)
+    layout = fitting(tuple(card.size for card in cards), view.trio is not None)
     shapes: list[Shape] = []
     for one in _places(view, cards, layout.spots):
         shapes += _sheet(view, one)
@@ -264,26 +262,17 @@ def _chosen(tiles: Tiles) -> list[Axis]:
 
 def _strip(view: _View) -> Scene:
     """The view in sheets as large as leave it low enough to be seen without a scroll."""
-    said = [(*line, tile.buffer) for tile in view.drawn for line in _words(view, tile)]
     cards = _cards(view)
-    sizes = tuple(card.size for card in cards)
-    layout, fits = fitting(sizes, view.trio is not None, len(said))
-    lines = said if fits else []  # the caption and the table say it, too
+    layout = fitting(tuple(card.size for card in cards), view.trio is not None)
     places = _places(view, cards, layout.spots)
     shapes = [*_legend(layout.corner)]
     if view.trio is not None:
         shapes += _corridors(view, view.trio, places[:3])
     for one in places:
         shapes += _sheet(view, one)
-    shapes += [
-        Words(
-            fit(words, WIDTH - 8), LEFT, layout.bottom + 12 + LINE * k, kind, "start", Stands(name)
-        )
-        for k, (words, kind, name) in enumerate(lines)
-    ]
     about = view.about
     fields = fields_of([one.placed for one in places], about.turns, about.axes)
-    return Scene(WIDTH, layout.bottom + LINE * len(lines) + 4, tuple(shapes), fields)
+    return Scene(WIDTH, layout.bottom + 4, tuple(shapes), fields)
 
 
 def _still(scene: Scene) -> Scene:
@@ -309,10 +298,12 @@ def _legend(corner: bool) -> tuple[Shape, ...]:
     shapes: list[Shape] = []
     x, y = LEFT, 0.0
     for role, label in (("read", "↗ reads"), ("write", "↘ writes"), ("both", "both")):
-        shapes += [Rect(x + 1, y + 1, 18, 10, role), Words(label, x + 24, y + 10, anchor="start")]
+        words = Words(label, x + 24, y + 10, anchor="start")
+        shapes += [Rect(x + 1, y + 1, 18, 10, role), words]
         x, y = (x, y + LINE) if corner else (x + 30 + width_of(label), y)
     shapes += [Rect(x + 8 * k, y + 1, 8, 10, f"heat-{3 * k}") for k in range(3)]
-    return (*shapes, Words("× times", x + 29, y + 10, anchor="start"))
+    shapes.append(Words("× times", x + 29, y + 10, anchor="start"))
+    return tuple(standing(Stands(key="legend"), shapes))
 
 
 class _Card(NamedTuple):
@@ -419,7 +410,8 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _sheet(view: _View, place: _Place) -> list[Shape]:
     """The sheet and what each selection touches of it, with how often the widest does."""
     sheet, name = place.placed.sheet, place.placed.buffer
-    title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start")
+    of = Stands(name, title=_told(view, place.card.tile))
+    title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start", of, short=name)
     shapes: list[Shape] = [title, sheet.ground(name)]
     near = view.near.tile(name) if view.near else None
     if view.near and near:
@@ -478,9 +470,11 @@ def _differ(a: Tile, b: Tile | None) -> bool:
     return b is None or {t.region for t in a.touches} != {t.region for t in b.touches}
 
 
-def _words(view: _View, tile: Tile) -> list[tuple[str, str]]:
-    """How often one cell of a buffer is read and written by each of the selections; with roles."""
+def _told(view: _View, tile: Tile) -> str:
+    """How often one cell of a buffer is read and written by each of the selections."""
     levels = [*((view.near,) if view.near else ()), *view.levels]
+    if not levels:  # what touches it is covered
+        return ""
     last = levels[-1].tile(tile.buffer)
     lines: list[str] = []
     for access in ("read", "write"):
@@ -494,23 +488,8 @@ def _words(view: _View, tile: Tile) -> list[tuple[str, str]]:
                 counts.append(f"{before} by the {level.name}")
         counts += [when for kind, when in (last.outside if last else ()) if kind == access]
         if counts:
-            lines += _rows(f"{tile.buffer} is {DONE[access]}", counts)
-    if not lines:
-        return [(f"{tile.buffer} is not touched by this selection", "muted")]
-    return [(line, "words") for line in lines]
-
-
-def _rows(head: str, counts: Sequence[str]) -> list[str]:
-    """The counts, in as few lines as hold them."""
-    rows = [head]
-    for k, count in enumerate(counts):
-        apart = ", " if k else " "
-        if width_of(f"{rows[-1]}{apart}{count},") > WIDTH - 8:
-            rows[-1] += apart.strip()
-            rows.append(f"    {count}")
-        else:
-            rows[-1] += apart + count
-    return rows
+            lines.append(f"{tile.buffer} is {DONE[access]} {', '.join(counts)}")
+    return "\n".join(lines) or f"{tile.buffer} is not touched by this selection"
 
 
 def _times(touch: Touch) -> str:

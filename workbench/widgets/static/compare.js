@@ -2,7 +2,7 @@
 
 import { codeView } from "./code.js";
 import { h, markup, oneStop, prose } from "./dom.js";
-import { pictureView } from "./picture.js";
+import { pictureView, sayingView } from "./picture.js";
 import { timesTable } from "./run.js";
 
 export function comparePane(lab) {
@@ -30,7 +30,7 @@ export function comparePane(lab) {
   }
 
   function beside({ title, picture }) {
-    return h("div", {}, h("h4", {}, title), ...pictureView(picture, title));
+    return h("div", {}, h("h4", {}, title), ...pictureView(picture, title), sayingView(picture, title));
   }
 
   function draw() {

@@ -3,40 +3,45 @@
 import { refusalView } from "./code.js";
 import { h, markup, prose, spoken } from "./dom.js";
 
-// A picture shrinks with its pane; its words do not while they have room.
+// Beside another, or in a pane that scrolls, a picture may shrink; its words do not while they have
+// room.
 const WORDY = 0.8;
 const shrunk = new ResizeObserver((strips) => {
   for (const { target, contentRect } of strips) {
+    if (target.closest(".wb-machine")) continue; // as large as its pane
     const scale = contentRect.width / target.viewBox.baseVal.width || 1;
-    target.style.setProperty("--scale", String(Math.max(Math.min(scale, 1), WORDY)));
+    const words = String(Math.max(Math.min(scale, 1), WORDY));
+    for (const name of ["--across", "--down"]) target.style.setProperty(name, words);
   }
 });
 
-/** All of it; of levels, the first is shown. */
+/** What is drawn of a picture; of levels, the first is shown. */
 export function pictureView(picture, label) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
+  if (!picture.strips.length) return [];
   const words = spoken(`${label}: ${picture.full || picture.caption}`);
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
   strips.append(markup(picture.strips.join("")));
-  for (const strip of strips.children) {
-    shrunk.observe(strip);
-    if ("scrolls" in strip.dataset)
-      strip.style.setProperty("--least", `${WORDY * strip.viewBox.baseVal.height}px`);
-  }
+  for (const strip of strips.children) shrunk.observe(strip);
   const deeper = picture.levels?.length ? [...strips.children].slice(1) : [];
   for (const strip of deeper) strip.style.display = "none";
+  return [h("figure.wb-picture", {}, strips)];
+}
+
+/** What is said of a picture: a line of it, and all, with the table, once that is opened. */
+export function sayingView(picture, label) {
+  if (!picture || picture.refusal) return null;
   const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
   table.append(markup(picture.table));
-  const kind = [h("span.wb-kind", {}, picture.kind), " ", h("span.wb-about", {}, picture.about)];
-  return [
-    h(
-      "figure.wb-picture",
-      {},
-      picture.strips.length > 0 && strips,
-      h("figcaption", {}, h("span.wb-caption", {}, ...prose(picture.caption)), "\n", kind),
-      picture.table && h("details", {}, h("summary", {}, "the same as a table"), table),
-    ),
-  ];
+  const kind = h("span.wb-kind", {}, picture.kind);
+  const caption = h("span.wb-caption", {}, ...prose(picture.caption));
+  return h(
+    "details.wb-saying",
+    { title: "in words, and as a table" },
+    h("summary", { "data-f": `saying ${label}` }, caption, kind),
+    h("p.wb-about", {}, picture.about),
+    picture.table && table,
+  );
 }

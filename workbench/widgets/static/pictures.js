@@ -1,7 +1,8 @@
 // The pane of the pictures, and what chooses between them.
 
 import { h, oneStop } from "./dom.js";
-import { pictureView } from "./picture.js";
+import { fillPane } from "./fill.js";
+import { pictureView, sayingView } from "./picture.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
 
@@ -10,6 +11,7 @@ export function machinePane(lab, menu) {
   const head = tabBar("picture", (name) => lab.show({ machine: name }));
   const controls = h("div.wb-row");
   const body = h("div.wb-body");
+  const foot = h("div.wb-foot");
   const pane = h(
     "section.wb-pane.wb-machine",
     { "aria-label": "Machine" },
@@ -17,10 +19,12 @@ export function machinePane(lab, menu) {
     head.bar,
     controls,
     body,
+    foot,
   );
   const settle = oneStop(pane);
-  const stage = pictureStage(lab, pane, body);
+  const stage = pictureStage(lab, pane, body, foot);
   let drawnFrom = "";
+  new ResizeObserver(() => fillPane(body)).observe(body);
 
   function draw() {
     const page = lab.page;
@@ -40,11 +44,19 @@ export function machinePane(lab, menu) {
       controls.replaceChildren(...(made ? made(page, name, request, chosen) : []));
     }
     drawnFrom = from;
-    body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
+    const label = lab.setup.labels[chosen];
+    body.replaceChildren(...pictureView(picture, label));
+    say(sayingView(picture, label));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
     settle();
+  }
+
+  /** What was opened of it stays open. */
+  function say(saying) {
+    if (saying) saying.open = foot.querySelector("details")?.open ?? false;
+    foot.replaceChildren(...(saying ? [saying] : []));
   }
 
   function act({ verb, place, at, offered }) {
