@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
 
@@ -179,7 +179,8 @@ def _sizes(tile: Tile) -> list[list[tuple[int, int]]]:
 class _View:
     """A strip of the picture: `near` is what it shows enlarged, None where it shows all.
 
-    `levels` are the selections drawn in it, outermost first.
+    `levels` are the selections drawn in it, outermost first. Copies of a product's matrices stand
+    in the place of their `origins`.
     """
 
     level: str
@@ -189,11 +190,20 @@ class _View:
     alone: tuple[Tile, ...]
     about: _About
     before: Tiles | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def drawn(self) -> tuple[Tile, ...]:
         """The buffers that have a sheet, those of a product first."""
         return (*(self.trio.tiles if self.trio else ()), *self.alone)
+
+    def key(self, buffer: str, level: Level | None) -> str:
+        """What is the same of a buffer in all views: all of it, or what a level touches of it."""
+        path = [self.origins.get(buffer, buffer)]
+        if level is not None:
+            names = (*LEVELS[1:3], level.name)
+            path += names[: names.index(level.name) + 1]
+        return ">".join(path)
 
     @property
     def enlarged(self) -> list[Tile]:
@@ -227,7 +237,9 @@ def _views(
         rest = [t for t in of if t.scope != "local" or linked is None]
         if linked and trio:  # what was copied is drawn where it was copied to
             rest = list(_others(rest, trio))
-        made.append(_View(name, near, deeper, linked, _others(rest, linked), about))
+        pairs = zip(linked.tiles, trio.tiles, strict=True) if linked and trio else ()
+        origins = {copy.buffer: tile.buffer for copy, tile in pairs}
+        made.append(_View(name, near, deeper, linked, _others(rest, linked), about, None, origins))
     return made
 
 
@@ -412,27 +424,28 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     sheet, name = place.placed.sheet, place.placed.buffer
     of = Stands(name, title=_told(view, place.card.tile))
     title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start", of, short=name)
-    shapes: list[Shape] = [title, sheet.ground(name)]
+    whole = Stands(name, key=view.key(name, view.near))
+    shapes: list[Shape] = [title, sheet.ground(name)._replace(of=whole)]
     near = view.near.tile(name) if view.near else None
     if view.near and near:
-        shapes += sheet.touched(name, regions(near), loops=_loops(view, view.near))
+        shapes += sheet.touched(name, regions(near), "", _loops(view, view.near), whole.key)
     chosen = _selected(view, place, near)
-    for tile, loops in chosen:
-        shapes += sheet.touched(name, regions(tile), loops=loops)
-    shapes += sheet.grid()
+    for tile, level in chosen:
+        shapes += sheet.touched(name, regions(tile), "", _loops(view, level), view.key(name, level))
+    shapes += standing(whole, sheet.grid())
     if not chosen:
-        return standing(Stands(name), shapes)
-    widest, loops = chosen[0]
+        return shapes
+    widest, level = chosen[0]
+    loops = _loops(view, level)
     then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
     if then and then.shape == place.card.tile.shape and _differ(then, widest):
         shapes += sheet.touched(name, regions(then), "ghost")
     cells = regions(widest)
-    shapes += standing(Stands(name, loops=loops), sheet.label(_often(cells), cells))
-    return standing(Stands(name), shapes)
+    return shapes + standing(Stands(name, loops=loops), sheet.label(_often(cells), cells))
 
 
-def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile, tuple[str, ...]]]:
-    """What each selection touches of a sheet, with its loops, where it is not all the wider one.
+def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile, Level]]:
+    """What each selection touches of a sheet, where it is not all the wider one.
 
     `near` is what lies around them; all within something is at least as large as can be seen.
     """
@@ -445,7 +458,7 @@ def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile,
         if wider is not None:
             tile = _seen(place.placed.sheet, tile)
         if _differ(tile, wider):
-            chosen.append((tile, _loops(view, level)))
+            chosen.append((tile, level))
         wider = tile
     return chosen
 

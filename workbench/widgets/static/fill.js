@@ -127,6 +127,7 @@ function put({ strip, edges }, wide, high) {
   for (const words of strip.querySelectorAll("[data-short]")) shorten(words, across < ROOMY);
   const { style } = strip;
   style.setProperty("--wide", `${size[0]}px`);
+  style.setProperty("--aside", `${Math.max(wide - size[0] - 0.1, 0) / 2}px`); // to the next in its row
   style.setProperty("--high", `${size[1]}px`);
   style.setProperty("--across", String(across));
   style.setProperty("--down", String(down));

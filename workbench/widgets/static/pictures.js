@@ -2,6 +2,7 @@
 
 import { h, oneStop } from "./dom.js";
 import { fillPane } from "./fill.js";
+import { motionIn } from "./motion.js";
 import { pictureView, sayingView } from "./picture.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
@@ -25,6 +26,8 @@ export function machinePane(lab, menu) {
   const stage = pictureStage(lab, pane, body, foot);
   let drawnFrom = "";
   new ResizeObserver(() => fillPane(body)).observe(body);
+  const motion = motionIn(body);
+  let seen = []; // the program, the pane and the level that are drawn
 
   function draw() {
     const page = lab.page;
@@ -45,11 +48,16 @@ export function machinePane(lab, menu) {
     }
     drawnFrom = from;
     const label = lab.setup.labels[chosen];
+    const [at, pane_, level] = seen;
+    const moved = pane_ === chosen && (at !== lab.at || level !== lab.view.level) && !would;
+    const was = moved && motion.shapes();
     body.replaceChildren(...pictureView(picture, label));
     say(sayingView(picture, label));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
+    if (moved) motion.moveShapes(was);
+    if (!would && picture) seen = [lab.at, chosen, lab.view.level];
     settle();
   }
 

@@ -6,6 +6,7 @@ import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
 import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
 import { gripNumbers } from "./grip.js";
+import { motionIn } from "./motion.js";
 import { tabBar } from "./tabs.js";
 import { triedHead } from "./trying.js";
 
@@ -50,6 +51,8 @@ export function programPane(lab, breaking, trying, refolded) {
     keepFocus(pane, draw);
     refolded();
   }).observe(pane);
+  const motion = motionIn(body);
+  let seen = []; // the program and the pane that are drawn
   let brought = ""; // the lines of what was found that were brought into view
   let shown = ""; // the program and pane whose first change was brought into view
 
@@ -88,6 +91,8 @@ export function programPane(lab, breaking, trying, refolded) {
     // what is found may be in lines that are folded
     const folds = now_ || lab.tried ? Infinity : lines;
     const { scrollTop, scrollLeft } = body;
+    const moved = seen[1] === chosen && seen[0] !== lab.at && !tried && !now_;
+    const was = moved && motion.lines();
     body.replaceChildren(...codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds));
     if (lab.tried) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
     pane.classList.toggle("wb-would", Boolean(tried));
@@ -95,6 +100,8 @@ export function programPane(lab, breaking, trying, refolded) {
     else if (chosen === "tensorir") grips.mark();
     const now = `${lab.at} ${chosen}`;
     if (!tried) changes.drawn(now !== shown && !now_);
+    if (moved) motion.moveLines(was);
+    if (!tried) seen = [lab.at, chosen];
     shown = now;
     settle();
   }
