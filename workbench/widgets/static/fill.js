@@ -15,8 +15,8 @@ const inks = new WeakMap(); // what is drawn in a strip, which is measured once
 export function fillPane(body) {
   const strips = [...body.querySelectorAll(".wb-strips > svg")];
   const shown = strips.filter((strip) => strip.style.display !== "none");
-  const [wide, high] = [body.offsetWidth, body.clientHeight];
-  if (!shown.length || !wide || !high) return;
+  const [wide, high] = [body.offsetWidth - 1, body.clientHeight - 1]; // which may be rounded up
+  if (!shown.length || wide < 1 || high < 1) return;
   const drawn = shown.map((strip) => ({ strip, ...inkOf(strip) }));
   const rows = rowsOf(drawn, wide, high);
   const heights = rows.map((row) => Math.max(...row.map(({ size }) => size[1])));
