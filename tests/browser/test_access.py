@@ -110,6 +110,16 @@ def test_escape_closes_the_lab_s_own_menu_and_else_passes(lab_page: Page):
     lab_page.keyboard.press("Escape")
     assert lab_page.evaluate("window.passed") == 1
 
+    # however soon: no timer runs between the two keys
+    lab.locator(".wb-place").first.press("Enter")
+    expect(lab.locator(".wb-verb").first).to_be_focused()
+    lab.evaluate(
+        "lab => { const escape = { key: 'Escape', bubbles: true };"
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', escape));"
+        "lab.querySelector('.wb-place').click(); }"
+    )
+    expect(lab.locator(".wb-menu")).to_be_visible()
+
 
 @pytest.mark.parametrize("scheme", some("light", "dark"))
 def test_what_opens_is_accessible(plain: Plain, scheme: str):

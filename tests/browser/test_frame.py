@@ -175,7 +175,7 @@ def run_to_the_end(page: Page, shown: list[int] | None = None) -> Iterator[Locat
         lab = cell.locator(".wb-lab")
         cell.locator(".wb-lab, .wb-quiz, .wb-player").first.wait_for(timeout=15_000)
         if lab.count():
-            page.wait_for_timeout(SETTLED)
+            settle(page)
             yield lab
 
 
@@ -377,6 +377,22 @@ def scrolled(page: Page) -> float:
     return top
 
 
+# Waits until the panel has not moved for so many ms and, since a busy machine draws seldom, frames.
+REST = f"""async ([ms, frames]) => {{
+  const panel = document.querySelector('{PANEL} .jp-WindowedPanel-outer');
+  const since = () => ({{ top: panel.scrollTop, from: performance.now(), drawn: 0 }});
+  for (let seen = since(); performance.now() - seen.from < ms || seen.drawn < frames; ) {{
+    await new Promise(requestAnimationFrame);
+    if (panel.scrollTop === seen.top) seen.drawn += 1;
+    else seen = since();
+  }}
+}}"""
+
+
+def settle(page: Page) -> None:
+    page.evaluate(REST, [SETTLED, 20])
+
+
 # Notes when someone sets where the panel is scrolled to: a lab does it so; JupyterLab, which goes
 # to the last cell of *Run All* by heights that it guesses, and may show the lab by that, does not.
 NOTE_MOVES = f"""() => {{
@@ -409,7 +425,7 @@ def test_a_lab_that_is_run_by_hand_comes_into_view(
     page.keyboard.press("Escape")
     scroll_to(page, 0)
     shift_enter(page)
-    page.wait_for_timeout(SETTLED)
+    settle(page)
     whole(labs[0])
     assert page.evaluate(STATE)["active"] == 3
 
@@ -418,7 +434,7 @@ def test_a_lab_that_is_run_by_hand_comes_into_view(
     page.mouse.move(700, 400)
     page.wait_for_function(f"() => ({STATE})().done")
     page.mouse.wheel(0, 3000)  # the learner goes elsewhere
-    page.wait_for_timeout(SETTLED)
+    settle(page)
     assert labs[0].evaluate(PLACE)["above"] > 0
 
 
@@ -435,7 +451,7 @@ def test_a_verdict_and_a_quiz_are_seen_from_their_first_line(
         if at in (2, 4):
             shown = cell.locator(".jp-RenderedHTMLCommon > div:has(script), .wb-quiz").last
             expect(shown).to_be_visible()
-            page.wait_for_timeout(SETTLED)
+            settle(page)
             places.append(shown.evaluate(PLACE))
     report, quiz = places
     assert report["above"] <= 0 and report["below"] <= 0, report
@@ -453,7 +469,7 @@ def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     lab = page.locator(f"{PANEL} .wb-lab").first
     lab.wait_for(state="attached", timeout=60_000)
     page.wait_for_function(f"() => ({STATE})().done")
-    page.wait_for_timeout(SETTLED)
+    settle(page)
     assert not page.evaluate(MOVED)
 
     page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
@@ -461,7 +477,7 @@ def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     page.keyboard.press("Escape")
     page.evaluate(AS_IT_OPENS, NAME)
     lab.wait_for(state="attached")
-    page.wait_for_timeout(SETTLED)
+    settle(page)
     assert scrolled(page) == 0
 
     page.evaluate(
@@ -471,7 +487,7 @@ def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     view = page.locator(".jp-LinkedOutputView .wb-lab")
     expect(view.locator(".wb-listing")).to_be_visible()
     lab.scroll_into_view_if_needed()
-    page.wait_for_timeout(SETTLED)  # the panel is narrower now
+    settle(page)  # the panel is narrower now
     before = scrolled(page)
     view.locator(".wb-link").first.click()
     expect(lab.locator(".wb-link").first).to_have_attribute("aria-current", "step")

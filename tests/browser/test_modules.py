@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.support.random_tracks import random_track
 from tests.widgets.test_static import MODULES
 from workbench.widgets import static
 
@@ -633,3 +635,25 @@ def test_without_python_a_place_is_chosen_and_no_menu_opens(menu_page: Page):
     page.locator(".wb-mark").click()
     expect(page.locator(".wb-menu")).to_be_hidden()
     assert page.evaluate("lab.place") == "L1"
+
+
+AT = """(js, tracks) => tracks.map(([track, times]) => times.map((t) => [
+  js.toldAt(track, t),
+  ...["ArrowRight", "ArrowLeft", "PageDown", "PageUp"].map((key) => js.timeBy(key, track, t)),
+  js.runningAt(track, t).map(({ number, row, place, start, end }) =>
+    [number, row, place, start, end]),
+]))"""
+
+
+def test_a_browser_finds_what_python_finds_at_a_thousand_times(page: Page):
+    tracks = [random_track(seed) for seed in range(100, 120)]
+    rng = random.Random(27)
+    times = [[rng.uniform(0, track.length) for _ in range(50)] for track in tracks]
+    asked = [[track.plain(), at] for track, at in zip(tracks, times, strict=True)]
+    found = call(page, "track.js", AT, asked)
+    for track, at, told in zip(tracks, times, found, strict=True):
+        for t, seen in zip(at, told, strict=True):
+            assert seen == [
+                track.told(t), track.later(t), track.earlier(t), track.next_mark(t),
+                track.last_mark(t), [list(span[:5]) for span in track.running(t)],
+            ]  # fmt: skip

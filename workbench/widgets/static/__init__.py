@@ -12,6 +12,7 @@ STYLES = (
     "lab.css",
     "program.css",
     "pictures.css",
+    "track.css",
     "popup.css",
     "costs.css",
     "lesson.css",

@@ -15,10 +15,11 @@ const shrunk = new ResizeObserver((strips) => {
   }
 });
 
-/** What is drawn of a picture; of levels, the first is shown. */
-export function pictureView(picture, label) {
+/** What is drawn, or what `moves` in place of its still drawing; of levels, the first is shown. */
+export function pictureView(picture, label, moves = null) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
+  if (moves) return [h("figure.wb-picture", {}, moves)];
   if (!picture.strips.length) return [];
   const words = spoken(`${label}: ${picture.full || picture.caption}`);
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });

@@ -6,6 +6,7 @@ import { motionIn } from "./motion.js";
 import { pictureView, sayingView } from "./picture.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
+import { timeline } from "./timeline.js";
 
 /** `menu` opens the form of the step that a picture waits for. */
 export function machinePane(lab, menu) {
@@ -28,6 +29,7 @@ export function machinePane(lab, menu) {
   new ResizeObserver(() => fillPane(body)).observe(body);
   const motion = motionIn(body);
   let seen = []; // the program, the pane and the level that are drawn
+  let played = null; // the timeline that is shown, as long as its track is the same
 
   function draw() {
     const page = lab.page;
@@ -51,7 +53,7 @@ export function machinePane(lab, menu) {
     const [at, pane_, level] = seen;
     const moved = pane_ === chosen && (at !== lab.at || level !== lab.view.level) && !would;
     const was = moved && motion.shapes();
-    body.replaceChildren(...pictureView(picture, label));
+    body.replaceChildren(...pictureView(picture, label, picture?.track && moving(picture, label)));
     say(sayingView(picture, label));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
@@ -65,6 +67,23 @@ export function machinePane(lab, menu) {
   function say(saying) {
     if (saying) saying.open = foot.querySelector("details")?.open ?? false;
     foot.replaceChildren(...(saying ? [saying] : []));
+  }
+
+  /** The picture's timeline; one that is drawn already stays where its time is. */
+  function moving({ track }, label) {
+    const from = JSON.stringify(track);
+    if (played?.from === from) return played.view.root;
+    played?.view.stop();
+    played = { from, view: timeline({ track, label, choose, moment: () => {} }) };
+    return played.view.root;
+  }
+
+  /** A click on what runs goes one level nearer, where there is one. */
+  function choose({ row, number }) {
+    const { track } = lab.page.pictures[lab.pictureName("player")];
+    if (!track.nearer) return;
+    const chosen = { [track.row]: row, [track.thing]: number };
+    lab.show({ level: track.nearer, select: { ...lab.view.select, ...chosen } });
   }
 
   function act({ verb, place, at, offered }) {

@@ -7,13 +7,14 @@ const [WHOLE, SHORTEST] = [5000, 80]; // where that is too short to be seen, tur
 
 /**
  * A button that plays: calls `next` with how many turns on, which returns whether there is more,
- * until it is pressed again, is out of view, or that was all; then calls `done`. Who wants less
- * motion takes one turn a press.
+ * until it is pressed again, is out of view, or that was all; then calls `done`. Without `turns`
+ * time flows: `next` gets a share of the whole for each frame. Who wants less motion takes one turn
+ * a press; where time flows, `next` is told so by null.
  */
-export function playButton({ label, turns, next, done }) {
+export function playButton({ label, turns = 0, next, done }) {
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
   const every = Math.max(Math.min(TURN, WHOLE / turns), SHORTEST);
-  const by = still ? 1 : Math.max(Math.ceil((turns * SHORTEST) / WHOLE), 1);
+  const by = still ? (turns ? 1 : null) : Math.max(Math.ceil((turns * SHORTEST) / WHOLE), 1);
   let timer = null;
   const seen = globalThis.IntersectionObserver
     ? new IntersectionObserver((found) => {
@@ -25,7 +26,7 @@ export function playButton({ label, turns, next, done }) {
     onclick: () => (timer === null ? start() : stop()),
   });
   tell();
-  return { button, stop };
+  return { button, stop, playing: () => timer !== null };
 
   function tell() {
     const word = still ? "next turn" : timer === null ? "play" : "pause";
@@ -41,15 +42,27 @@ export function playButton({ label, turns, next, done }) {
       return;
     }
     seen?.observe(button);
-    timer = setInterval(() => {
-      if (!button.isConnected || !next(by)) stop();
-    }, every);
+    if (turns) timer = setInterval(() => goOn(by), every);
+    else flow(performance.now());
     tell();
+  }
+
+  function goOn(by) {
+    if (!button.isConnected || !next(by)) stop();
+  }
+
+  /** Frame by frame; a page that was hidden meanwhile goes on where it was. */
+  function flow(before) {
+    timer = requestAnimationFrame((now) => {
+      goOn(Math.min(Math.max(now - before, 0), SHORTEST) / WHOLE);
+      if (timer !== null) flow(now);
+    });
   }
 
   function stop() {
     if (timer === null) return;
-    clearInterval(timer);
+    if (turns) clearInterval(timer);
+    else cancelAnimationFrame(timer);
     timer = null;
     seen?.disconnect();
     tell();

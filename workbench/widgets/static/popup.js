@@ -94,11 +94,14 @@ export function popup(node, closed = () => {}) {
   let find = () => null;
   let low = false; // whether it stands below the thing, and has been read there
   let left = null; // the thing that it was closed at by the press which is under way
+  let pressed = true; // whether it is a press that closes it
 
   const isOpen = () => node.matches(":popover-open");
 
   function close() {
+    pressed = false;
     if (isOpen()) node.hidePopover();
+    pressed = true;
   }
 
   /** Where there is room now; `first` of what is only now drawn in it. */
@@ -153,10 +156,11 @@ export function popup(node, closed = () => {}) {
   node.addEventListener("beforetoggle", ({ newState }) => {
     watch(newState === "open");
     if (newState === "open") return;
-    left = find();
-    setTimeout(() => (left = null));
+    const thing = find();
+    if (pressed) left = thing;
+    setTimeout(() => (left = null)); // late where much is to do: a key may come before
     const inside = holdsFocus();
-    if (inside) left?.focus({ preventScroll: true });
+    if (inside) thing?.focus({ preventScroll: true });
     closed(inside);
   });
   return { open, close, place, isOpen };
