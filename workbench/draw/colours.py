@@ -65,7 +65,7 @@ class Look:
     hatch: bool = False
 
 
-# Ink is full, or one of these shares; lines are as wide as one of those, words have an edge of paper.
+# Ink is full, or one of these shares; lines are so wide, and so is the edge of words.
 PALE, LIGHT_INK, FAINT, EDGE, QUIET = (Mix("ink", share) for share in (4, 8, 16, 55, 78))
 GRID_LINE, LINE, REGION, FOCUS, HALO = 0.5, 1.0, 1.5, 2.0, 3.0  # px
 PAPER, INK = Mix("paper"), Mix("ink")

@@ -21,7 +21,7 @@ export function motionIn(root) {
     for (const kind of INPUTS) window.addEventListener(kind, end, hears);
   };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const moves = (shape, from, options = MOVES) => running.push(shape.animate(from, options));
+  const moves = (shape, from, options = MOVES) => running.push(shape.animate([from, {}], options));
   const arrives = (shape) => moves(shape, { opacity: 0 }, ARRIVES);
 
   /** Where each line of a program stands, told by its words and which with these it is. */

@@ -58,7 +58,7 @@ export function machinePane(lab, menu) {
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
-    if (moved) motion.moveShapes(was);
+    if (moved && was.size) motion.moveShapes(was);
     if (!would && picture) seen = [lab.at, chosen, lab.view.level];
     settle();
   }
