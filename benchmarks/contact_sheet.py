@@ -40,6 +40,13 @@ def _compared(lab: Locator) -> None:
     expect(lab.locator(".wb-compare")).to_be_visible()
 
 
+def _answered(lab: Locator) -> None:
+    choices = lab.locator(".wb-answer input:enabled")
+    if choices.count():
+        choices.first.click()
+    expect(choices).to_have_count(0)
+
+
 def _menu(lab: Locator) -> None:
     lab.locator(".wb-place").first.click()
     expect(lab.locator(".wb-menu")).to_be_visible()
@@ -67,9 +74,9 @@ STATES = {
     "a comparison": State("04", 4, "tiles", _compared),
     "a menu": State("03", 3, "tiles", _menu),
     "the opened cost bar": State("04", 4, "tiles", _costs),
-    "banks": State("08", 6, "banks"),
-    "a pipeline": State("09", 2, "pipeline"),
-    "fragments": State("11", 0, "fragments"),
+    "banks": State("08", 6, "banks", _answered),
+    "a pipeline": State("09", 2, "pipeline", _answered),
+    "fragments": State("11", 0, "fragments", _answered),
 }
 
 
@@ -121,7 +128,7 @@ def main() -> int:
 
 def _row(name: str, made: list[bytes]) -> str:
     shown = "".join(
-        f'<img width="{WIDE}" src="data:image/png;base64,{base64.b64encode(one).decode()}">'
+        f'<img width="{WIDE}" style="vertical-align: top" src="data:image/png;base64,{base64.b64encode(one).decode()}">'
         for one in made
     )
     return f'<h2 style="font: 20px sans-serif; margin: 8px">{escape(name)}</h2><div>{shown}</div>'

@@ -170,7 +170,7 @@ def test_no_role_has_the_name_of_something_else_in_the_lab():
 
 SHARES, LINES, SIZES = {4, 8, 16, 55, 78, 100}, {0, 0.5, 1, 1.5, 2}, {12, 13, 15, 20}
 # the striped frame of what is broken on purpose; an indent, which has no letters; a page's own ink
-FRAME, INDENT, OWN = "6px", "50%", {"#00796b", "#1f5fd0", "#eee", "#999"}
+FRAME, INDENT, OWN = "6px", "50%", {"#eee", "#999"}
 
 
 def test_ink_and_lines_of_pictures_are_those_of_the_table():

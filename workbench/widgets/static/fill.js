@@ -5,6 +5,7 @@ const [SMALL, LARGE] = [12, 15]; // px of words
 const ROOMY = 0.8; // smaller than that a picture shows its short words, or its pane scrolls
 const SMALLEST = 0.5; // and no shape is drawn
 const TALL = 2.5; // times its width to which a picture is stretched at most
+const BESIDE = 0.6; // of a comparison's height are for its pictures
 const BAR = 15; // px that a scroll bar may take
 const EDGE = 1; // px left free around all that is drawn, for its lines
 const [ABOVE, BELOW] = [0.78, 0.22]; // of the size of words, from their baseline
@@ -26,8 +27,23 @@ export function fillPane(body) {
   rows.forEach((row, k) => {
     const height = Math.max((high * heights[k]) / all, heights[k] * least);
     const across = sum(row.map(({ size }) => size[0]));
-    for (const one of row) put(one, (room * one.size[0]) / across, height);
+    for (const one of row) {
+      const wide_ = (room * one.size[0]) / across;
+      put(one, wide_, ...scalesOf(one, wide_, height));
+    }
   });
+}
+
+/** Make pictures beside each other as large as the narrowest of them allows, at one scale. */
+export function fillBeside(pane) {
+  const strips = [...pane.querySelectorAll(".wb-beside .wb-strips > svg")];
+  const drawn = strips
+    .filter((strip) => strip.style.display !== "none")
+    .map((strip) => ({ strip, ...inkOf(strip), wide: strip.parentElement.clientWidth }));
+  if (!drawn.length || !drawn.every(({ wide }) => wide)) return;
+  const high = pane.clientHeight * BESIDE;
+  const scale = Math.min(...drawn.map(({ edges, wide }) => oneScale(edges, wide, high)));
+  for (const one of drawn) put(one, one.wide, scale, scale);
 }
 
 /** Whether it is read row by row: its words, which stand close, all stay. */
@@ -106,19 +122,27 @@ function largest(size, room, most = 16) {
   return low;
 }
 
-/** Draw a strip in so much room: what is free in its proportions takes all of it. */
-function put({ strip, edges }, wide, high) {
+/** The scale with which a strip has so much room; it is no smaller than can be read, if it may. */
+function oneScale(edges, wide, high, least = SMALLEST) {
   const both = largest((scale) => boxAt(edges, scale, scale).size[0] / wide, 1);
   const upright = largest((scale) => boxAt(edges, scale, scale).size[1] / high, 1);
+  return Math.max(Math.min(both, upright), Math.min(least, both));
+}
+
+/** The two scales of a strip: what is free in its proportions takes all of the room. */
+function scalesOf({ strip, edges }, wide, high) {
   const least = isRead(strip) ? ROOMY : SMALLEST;
-  let across = Math.max(Math.min(both, upright), Math.min(least, both));
-  let down = across;
-  if ("free" in strip.dataset) {
-    across = largest((scale) => boxAt(edges, scale, upright).size[0] / wide, 1);
-    const most = across * TALL;
-    down = largest((scale) => boxAt(edges, across, scale).size[1] / high, 1, most);
-    down = Math.max(down, least);
-  }
+  const one = oneScale(edges, wide, high, least);
+  if (!("free" in strip.dataset)) return [one, one];
+  const upright = largest((scale) => boxAt(edges, scale, scale).size[1] / high, 1);
+  const across = largest((scale) => boxAt(edges, scale, upright).size[0] / wide, 1);
+  const most = across * TALL;
+  const down = largest((scale) => boxAt(edges, across, scale).size[1] / high, 1, most);
+  return [across, Math.max(down, least)];
+}
+
+/** Draw a strip so large, in the middle of so many px. */
+function put({ strip, edges }, wide, across, down) {
   const { box, size } = boxAt(edges, across, down);
   const [left, top] = [(box[0] - EDGE) / across, (box[1] - EDGE) / down];
   strip.setAttribute("viewBox", [left, top, size[0] / across, size[1] / down].join(" "));

@@ -8,7 +8,7 @@ import { h, markup, prose, spoken } from "./dom.js";
 const WORDY = 0.8;
 const shrunk = new ResizeObserver((strips) => {
   for (const { target, contentRect } of strips) {
-    if (target.closest(".wb-machine")) continue; // as large as its pane
+    if (target.closest(".wb-machine, .wb-beside")) continue; // as large as these
     const scale = contentRect.width / target.viewBox.baseVal.width || 1;
     const words = String(Math.max(Math.min(scale, 1), WORDY));
     for (const name of ["--across", "--down"]) target.style.setProperty(name, words);
