@@ -20,7 +20,7 @@ export function pictureView(picture, label, moves = null) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
   if (moves) return [h("figure.wb-picture", {}, moves)];
-  if (!picture.strips.length) return [];
+  if (!picture.strips.length) return [h("p.wb-caption", {}, ...prose(picture.caption))];
   const words = spoken(`${label}: ${picture.full || picture.caption}`);
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
@@ -33,7 +33,7 @@ export function pictureView(picture, label, moves = null) {
 
 /** What is said of a picture: a line of it, and all, with the table, once that is opened. */
 export function sayingView(picture, label) {
-  if (!picture || picture.refusal) return null;
+  if (!picture || picture.refusal || !(picture.strips.length || picture.track)) return null;
   const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
   table.append(markup(picture.table));
   const kind = h("span.wb-kind", {}, picture.kind);
