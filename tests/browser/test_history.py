@@ -21,6 +21,10 @@ def page(request: pytest.FixtureRequest, plain: Plain) -> Page:
     plain.dark(dark)
     sch = wb.Schedule(convolution(4, 16, 64, 64))
     tutorial(sch)
+    last = sch.node.id
+    sch.goto(20)
+    sch.mark("tiles of outputs")
+    sch.goto(last)
     plain.open([wb.lab(sch, panes=["tiles", "CUDA"])]).locator(".wb-all").click()
     return plain.page
 
@@ -48,6 +52,20 @@ def test_runs_of_a_verb_are_folded_and_steps_are_found_by_their_words(page: Page
     chip = page.locator(".wb-link[aria-current]")
     expect(chip).to_contain_text("bind(nn_2, ")
     assert inside(page.locator(".wb-chain"), chip)
+
+
+def test_the_step_shown_is_amid_the_others_and_a_program_with_a_name_is_a_press_away(page: Page):
+    name = page.get_by_role("group", name="programs with a name").get_by_role("button")
+    expect(name).to_have_text(["tiles of outputs"])
+    name.click()
+    expect(page.locator(".wb-link[aria-current]")).to_have_attribute("data-f", "chip 20")
+    page.locator(".wb-all").click()
+    expect(name).to_have_attribute("aria-current", "step")
+    steps = page.locator(".wb-tree > .wb-steps")
+    here, around = steps.locator(".wb-step[aria-current]").bounding_box(), steps.bounding_box()
+    assert here is not None and around is not None
+    assert here["y"] - around["y"] > 30 and around["y"] + around["height"] - here["y"] > 60
+    shoot(page, f"history-names-{page.viewport_size['width']}")  # type: ignore[index]
 
 
 def test_the_run_of_the_step_shown_is_unfolded_and_the_start_is_a_key_away(page: Page):

@@ -82,19 +82,19 @@ def busy(strip: Scene) -> list[str]:
     return list(dict.fromkeys(s.of.title for s in strip.shapes if "wave" in s.of.title))
 
 
-def test_blocks_that_are_too_few_are_the_limit():
+def test_of_blocks_that_are_few_the_number_is_told_and_no_resource_is_a_limit():
     """256 blocks of 2 warps on 132 multiprocessors: 124 have 2, 8 have 1; 512 of 8,448 warps."""
     strip = scene(256, 64, registers=32)
     assert bricks(strip) == {
         "warps": (2, 30), "block slots": (2, 30), "registers": (2, 30)
     }  # fmt: skip
-    assert limit(strip) == ["256 blocks on 132 multiprocessors: 1 wave"]
+    assert limit(strip) == [] and "256 blocks on 132 multiprocessors: 1 wave" in strip.words
     assert busy(strip) == ["wave 1: 132 of 132 multiprocessors work"]
     full = sorted({s.height for s in strip.shapes if isinstance(s, Rect) and "wave" in s.of.title})
     assert full == pytest.approx([2, 12])
     (words,) = (x for x in [occupancy_picture([occupancy(kernel(program(256, 64)), H200)])])
     assert words.caption == (
-        "NVIDIA H200 SXM: 6% of its warps are there; the launch has too few blocks."
+        "NVIDIA H200 SXM: 6% of its warps are there; 256 blocks for 132 multiprocessors."
     )
 
 
@@ -115,7 +115,7 @@ def test_a_resource_is_named_only_if_it_is_the_limit_whatever_the_registers():
     assert limit(unknown) == [] and bricks(unknown)["warps"] == (1, 3)
     assert any(s.role == "idle" for s in unknown.shapes), "what registers may be is dotted"
     assert (
-        "registers decide"
+        "a compiler decides"
         in occupancy_picture([occupancy(kernel(program(1320, 512)), H200)]).caption
     )
 

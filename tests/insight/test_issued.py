@@ -310,5 +310,5 @@ def test_a_page_says_the_same_in_its_table():
     told = insight.issued(kernels(SHARED.format(threads=8, row=16, cells=1024)))
     assert told.table.rows[-1] == ("shared", "write", "all", 6, 0, 24)
     assert told.caption == (
-        "All warps touch 12 sectors of global memory and take 48 turns of shared memory."
+        "All warps touch 12 sectors of global memory and take 48 wavefronts of shared memory."
     )

@@ -47,7 +47,7 @@ def test_few_blocks_leave_a_gpu_empty():
     assert found.limited_by == "blocks of the launch"
     assert found.caption == (
         "One multiprocessor of NVIDIA H200 SXM has room for 4 to 32 blocks of 2 warps, and 6% of "
-        "its warps are there; blocks of the launch are the limit."
+        "its warps are there; the launch has 256 for 132 multiprocessors."
     )
     assert found.table.rows[-1] == ("blocks of the launch", "1", 256, "1.94")
     assert found.waves == (256 / 132 / 32, 256 / 132 / 4)

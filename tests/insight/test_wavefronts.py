@@ -124,7 +124,7 @@ def test_the_picture_of_banks_has_as_many_turns():
     found = lesson.banks(script.parse(text), "S")
     turns = [(row.first, row.last, row.number) for row in found.rows]
     assert turns == [(0, 15, 0), (16, 31, 0)]
-    assert found.rows[1].banks[31] == (30, 31) and "2 turns" in found.caption
+    assert found.rows[1].banks[31] == (30, 31) and "2 wavefronts" in found.caption
 
 
 def test_halves_of_one_word_are_drawn_in_its_bank():

@@ -130,7 +130,9 @@ def test_the_worst_is_told_with_its_place():
         "Each of 3 reads of A touches 8 sectors of 32 bytes; packed together it would be 1."
     )
     only = insight.conflicts([kernel(SHARED, {"threads": 4, "cell": "i * 32"})])
-    assert only.caption == "The only write of S takes 4 turns; without conflicts it would be 1."
+    assert (
+        only.caption == "The only write of S takes 4 wavefronts; without conflicts it would be 1."
+    )
     none = insight.conflicts([kernel(SHARED, {"threads": 4, "turns": 2, "cell": "i"})])
     assert none.caption == "No two lanes of a warp wait for one bank of shared memory."
 

@@ -8,7 +8,7 @@ import workbench as wb
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
-from workbench.lesson.banks import sectors_of, turns_of
+from workbench.lesson.banks import most_wavefronts, sectors_of
 from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
 from workbench.lesson.goals import reads_in_one_turn
 
@@ -29,14 +29,17 @@ def test_neighbours_meet_in_a_bank_and_strided_cells_do_not(
     neighbours: PrimFunc, strided: PrimFunc
 ):
     assert str(lesson.banks(neighbours, "Apad_shared")).splitlines() == [
-        "Each of 4,608 reads of Apad_shared, Apad_shared[rc_1 * 64 + n_2 * 8 + ax0]: 2 turns. "
+        "Each of 4,608 reads of Apad_shared, Apad_shared[rc_1 * 64 + n_2 * 8 + ax0]: 2 wavefronts. "
         "Columns are banks, numbers at boxes the lanes that are served.",
-        "turn 1 | 0: 0 8 16 24 | 8: 1 9 17 25 | 16: 2 10 18 26 | 24: 3 11 19 27",
-        "turn 2 | 0: 4 12 20 28 | 8: 5 13 21 29 | 16: 6 14 22 30 | 24: 7 15 23 31",
+        "wavefront 1 | 0: 0 8 16 24 | 8: 1 9 17 25 | 16: 2 10 18 26 | 24: 3 11 19 27",
+        "wavefront 2 | 0: 4 12 20 28 | 8: 5 13 21 29 | 16: 6 14 22 30 | 24: 7 15 23 31",
     ]
     (row,) = lesson.banks(wb.Schedule(strided), "Apad_shared").rows
     assert sorted(row.banks) == [0, 4, 8, 12, 16, 20, 24, 28]
-    assert (turns_of(neighbours, "Apad_shared"), turns_of(strided, "Apad_shared")) == (2, 1)
+    assert (
+        most_wavefronts(neighbours, "Apad_shared"),
+        most_wavefronts(strided, "Apad_shared"),
+    ) == (2, 1)
 
 
 def test_lanes_that_want_one_number_share_it(neighbours: PrimFunc):
@@ -48,7 +51,9 @@ def test_lanes_that_want_one_number_share_it(neighbours: PrimFunc):
 def test_a_vector_of_16_bytes_is_served_a_quarter_of_a_warp_at_a_time(neighbours: PrimFunc):
     found = lesson.banks(neighbours, "Apad_shared", "write")
     assert [line.split(" |")[0] for line in str(found).splitlines()[1:]] == [
-        f"lanes {first}–{first + 7}, turn {turn}" for first in (0, 8, 16, 24) for turn in (1, 2)
+        f"lanes {first}–{first + 7}, wavefront {turn}"
+        for first in (0, 8, 16, 24)
+        for turn in (1, 2)
     ]
     assert found.rows[0].banks == {8 * lane + k: (lane,) for lane in range(4) for k in range(4)}
     assert (
@@ -70,9 +75,9 @@ def main(A: T.Buffer((256,), "float32"), C: T.Buffer((256,), "float32")):
 
 
 @pytest.mark.parametrize(
-    "cell, told", [("i * 8", (False, "8 turns for S")), ("0", (True, "1 turn for S"))]
+    "cell, told", [("i * 8", (False, "8 wavefronts for S")), ("0", (True, "1 wavefront for S"))]
 )
-def test_the_goal_of_one_turn_tells_all_turns_of_a_vector(cell: str, told: tuple[bool, str]):
+def test_the_goal_of_one_turn_tells_all_most_wavefronts_a_vector(cell: str, told: tuple[bool, str]):
     """16 bytes, 32 apart: each quarter of a warp asks 16 banks for two numbers each."""
     func = wb.script.parse(VECTORS.format(cell=cell))
     assert isinstance(func, PrimFunc)
@@ -82,10 +87,8 @@ def test_the_goal_of_one_turn_tells_all_turns_of_a_vector(cell: str, told: tuple
 def test_a_notebook_has_a_picture_that_says_the_same(neighbours: PrimFunc):
     found = lesson.banks(neighbours, "Apad_shared")
     html = found._repr_html_()
-    assert (
-        html.count("<rect") == 2 * 4 and html.count(">10 18 26<") + html.count(">2 10 18 26<") == 1
-    )
-    assert 'role="img"' in html and "turn 1 | 0: 0 8 16 24" in html and "modelled" in html
+    assert html.count("<rect") == 2 * 4 and html.count("← lanes 2 10 18 26<") == 1
+    assert 'role="img"' in html and "wavefront 1 | 0: 0 8 16 24" in html and "modelled" in html
 
 
 @pytest.mark.parametrize("buffer", ["A", "Apad", "B_local"])
@@ -113,13 +116,13 @@ def test_sectors_by_layout():
     assert found == [4, 32]
 
 
-def test_the_turns_of_a_read_are_a_cost_that_a_lab_can_name(neighbours: PrimFunc):
+def test_the_wavefronts_a_read_are_a_cost_that_a_lab_can_name(neighbours: PrimFunc):
     sch = wb.Schedule(neighbours)
-    lab = wb.widgets.Lab(sch, costs=["turns a shared read", "barriers a block"])
+    lab = wb.widgets.Lab(sch, costs=["wavefronts a shared read", "barriers a block"])
     lab.session.ask({"do": "count"})
     strip = lab.session.page["costs"]
     assert [(row["name"], row["after"]) for row in strip["rows"]] == [
-        ("turns a shared read", "2"),
+        ("wavefronts a shared read", "2"),
         ("barriers a block", "18"),
     ]
     assert strip["kind"] == "modelled" and "32 banks" in strip["text"]

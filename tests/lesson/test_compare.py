@@ -103,6 +103,60 @@ def test_times_of_two_days_say_whose_they_are(monkeypatch):
     )
 
 
+def test_all_recorded_times_of_a_table_are_of_one_gpu(monkeypatch):
+    """Of the one that most have; where none has more, of the one that times are modelled for."""
+    few, many = (naive(wb.Schedule(matmul(64)), size) for size in (16, 32))
+    h100 = replace(TIMING, device="NVIDIA H100 80GB HBM3")
+
+    def told(*known: tuple[wb.Schedule, Timing]) -> list[str]:
+        runs = tuple(recorded.Run(recorded.program_key(s.func), "", t) for s, t in known)
+        monkeypatch.setattr(recorded, "all_runs", lambda: runs)
+        found = lesson.compare({"few": few, "many": many}, *ARRAYS)
+        return [row.timing.device if row.timing else row.cells()[-2] for row in found.rows]
+
+    assert told((few, h100), (many, TIMING), (many, h100)) == [h100.device] * 2
+    alone, other = told((few, h100), (many, TIMING))
+    assert alone.endswith("µs, modelled") and other == TIMING.device
+
+
+def test_further_costs_stand_beside_and_banks_are_called_modelled():
+    sch = naive(wb.Schedule(matmul(64)), 16)
+    found = lesson.compare({"naive": sch}, costs=["global sectors", "shared wavefronts"])
+    heads, row = found.table
+    assert heads[-2:] == ("global sectors", "shared wavefronts")
+    # a warp has two rows of 16 cells of C, four sectors to load and store in each of 64 turns, for
+    # which it loads a sector each of two rows of A, and two of a row of B; once it stores zeros
+    assert row[-2:] == (f"{128 * (64 * (4 + 4 + 2 + 2) + 4):,}", "0")
+    assert "Wavefronts are modelled" in found.notes[0]
+    with pytest.raises(wb.diag.Fail) as refused:
+        lesson.compare({"naive": sch}, costs=["sectors"])
+    assert str(refused.value) == (
+        'Can\'t compare by "sectors": it is no further cost.\n'
+        "do:    name some of these: idle threads, wavefronts a shared read, global sectors, "
+        "shared wavefronts"
+    )
+
+
+def test_arrays_tell_the_sizes_of_a_program_for_any():
+    sch = wb.Schedule(script.parse(ANY_SIZE))
+    outer, inner = sch.split("i", factors=[None, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    found = lesson.compare({"any": sch}, *(np.zeros(1000, "float32") for _ in "AB"))
+    assert found.rows[0].cells()[1:3] == ("16", "64")
+    assert found.rows[0].cells()[-2].endswith("µs, modelled")
+
+
+ANY_SIZE = """
+@T.prim_func
+def main(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
+
+
 def test_tiles_too_large_for_a_block_are_named():
     big = blocking_with_shared(wb.Schedule(matmul(1024)), 16, 16, 16, 16, 32)
     assert lesson.compare({"big": big}).notes[1] == (

@@ -167,7 +167,7 @@ BLOCKS, MANY = "at least 4 blocks", "at least 16 blocks"
 EACH = "a thread for each cell, at most 24 idle"
 AHEAD = "the next tile on its way to registers while this one is used"
 ONE_EACH = "at most 8 barriers for each block"
-TURN = "1 turn for each of a warp's reads of shared memory"
+TURN = "1 wavefront for each of a warp's reads of shared memory"
 
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "nothing done", lambda sch: None, RESULT),
@@ -305,7 +305,7 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
         "copies_ahead",
         "rows as they come",
         lambda s: overlapped(s, swizzle=False),
-        "no turn of shared memory for a bank that is taken",
+        "no wavefront of shared memory for a bank that is taken",
     ),
     (
         "copies_ahead",

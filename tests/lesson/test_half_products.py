@@ -42,12 +42,16 @@ def test_turns_of_a_load_by_how_its_rows_lie():
     """64 bytes apart four rows of eight meet in a bank; padded, or with a swizzle, none do."""
     ways = {"as they come": {}, "padded": {"pad": 8}, "swizzled": {"swizzle": True}}
     found = {
-        name: MEASURES["turns of a warp"](half_tiles(start(), "mma", *ONE, **how), "B_shared")
+        name: MEASURES["wavefronts of a warp"](half_tiles(start(), "mma", *ONE, **how), "B_shared")
         for name, how in ways.items()
     }
-    assert found == {"as they come": "16 turns", "padded": "4 turns", "swizzled": "4 turns"}
+    assert found == {
+        "as they come": "16 wavefronts",
+        "padded": "4 wavefronts",
+        "swizzled": "4 wavefronts",
+    }
     plain, swizzled = (half_tiles(start(), "mma", *ONE, swizzle=s) for s in (False, True))
-    said = "16 turns for a read of A_shared, where 4 would do"
+    said = "16 wavefronts for a read of A_shared, where 4 would do"
     assert no_waits_for_banks().found(plain) == (False, said)
     assert no_waits_for_banks().found(swizzled)[0]
 

@@ -211,7 +211,7 @@ def test_the_graded_cell_is_worth_what_the_check_can_give(path: Path):
 
 def test_what_a_compiler_makes_and_times_by_the_model_come_with_lesson_3_and_no_sooner():
     """In lesson 3 at its real size, and modelled times not above the words that introduce them."""
-    told = re.compile(r'"(global sectors|turns of shared memory|modelled time)"')
+    told = re.compile(r'"(global sectors|shared wavefronts|modelled time)"')
     cells = {path.stem[:2]: nbformat.read(path, as_version=4).cells for path in ALL}
     code = {lesson: "".join(cell.source for cell in own) for lesson, own in cells.items()}
     assert not any(told.search(code[lesson]) for lesson in ("00", "01", "02"))
@@ -295,12 +295,12 @@ ANSWERS = {
     "03_local_blocking.ipynb": ["8 times", "24 elements", "2 times", "8 elements", "176 µs"],
     "04_shared_blocking.ipynb": ["4 times", "128 loads", "32 loads", "150 µs", "128 barriers"],
     "05_let_the_machine_search.ipynb": ["84.9 µs"],
-    "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn", "3,034 µs"],
+    "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 wavefront", "3,034 µs"],
     "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 loads", "60 loads"],
-    "08_why_is_it_slow.ipynb": ["16 sectors", "91.3 µs", "4 turns"],
+    "08_why_is_it_slow.ipynb": ["16 sectors", "91.3 µs", "4 wavefronts"],
     "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
     "10_tensor_cores.ipynb": ["32 times", "144 times"],
-    "11_mma_sync.ipynb": ["64 times", "4 turns", "1 group", "32 registers", "359 µs"],
+    "11_mma_sync.ipynb": ["64 times", "4 wavefronts", "1 group", "32 registers", "359 µs"],
     "12_auto_scheduling.ipynb": ["28 blocks", "7 times"],
 }
 
@@ -495,7 +495,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
             ("Apad_shared", "compute_at", {"loop": '"rx"'}),
             ("W_shared", "compute_at", {"loop": '"rx"'}),
         ],
-        "1 turn",
+        "1 wavefront",
     ),
     ("07_own_operator.ipynb", "lab-whole"): (
         [
@@ -562,7 +562,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
     ),
     ("11_mma_sync.ipynb", "lab-swizzle"): (
         [("A_shared", "annotate", {"ann_key": '"permuted_layout"', "ann_val": "1"})],
-        "4 turns",
+        "4 wavefronts",
     ),
     ("11_mma_sync.ipynb", "lab-async"): (
         [("k_0", "pipeline", {"stages": "[0, 0, 2]", "async_stages": "[0]"})],

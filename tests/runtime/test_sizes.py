@@ -55,6 +55,18 @@ def test_one_kernel_adds_vectors_of_any_size():
         assert done.blocks == -(-n // 64)
 
 
+def test_what_a_call_launches_is_counted():
+    """1,000 cells: 16 blocks of 64 threads, of which 1,000 load two numbers each."""
+    kernel, arrays = tiled(ADD), [np.zeros(1000, "float32") for _ in "ABC"]
+    (launched,) = kernel.launches(*arrays)
+    assert launched.grid == (16, 1, 1)
+    counts = insight.counts([launched])
+    assert (counts.blocks, counts.traffic[0].loads) == (16, 2000)
+    with pytest.raises(ArgumentError) as refused:
+        kernel.launches(np.zeros(3, "float32"), *arrays[1:])
+    assert "`n` is 3 by A.shape[0], and 1000 by B.shape[0]" in str(refused.value)
+
+
 @pytest.mark.parametrize("target", ["cuda", "metal", "opencl"])
 def test_the_size_is_a_parameter_in_every_language(target):
     size = {"metal": "constant int& n [[buffer(3)]]"}.get(target, "int n")

@@ -138,12 +138,16 @@ def _boxes(row: Wavefront) -> Iterator[Box]:
 
 
 def _label(lanes: Sequence[int], box: float, beside: float) -> tuple[str, ...]:
-    """The lanes of a box in as many words as there is room for, in it or `beside` it, up to the
-    next; else in two lines of one letter; none where that has no room, either."""
+    """The lanes of a box in as many words as there is room for: in it, or `beside` it, up to the
+    next, with an arrow to it, since they run over banks that do not serve them; else in two lines
+    of one letter; none where that has no room, either."""
     every, count = " ".join(map(str, lanes)), f"×{len(lanes)}"
     few = f"{lanes[0]} {lanes[1]} +{len(lanes) - 2}" if len(lanes) > 2 else every
-    forms = (every, runs_text(lanes), few, *([count] if len(lanes) > 1 else []))
-    line = longest(forms[:2], box) or longest(forms, max(box, beside))
+    told = (every, runs_text(lanes), few)
+    forms = [f"← {'lane' if len(lanes) == 1 else 'lanes'} {form}" for form in told]
+    forms += [f"← {form}" for form in told]
+    short = (few, count) if len(lanes) > 1 else ()
+    line = longest(told[:2], box) or longest(forms, beside) or longest(short, box)
     if line:
         return (line,)
     letters = every if len(lanes) == 1 else count

@@ -57,9 +57,9 @@ def _caption(one: Occupancy) -> str:
     full = low if low == high else f"{low} to {high}"
     why = f"limited by {NAMES.get(one.limited_by, one.limited_by)}"
     if not one.limited_by:
-        why = "registers decide"
-    elif one.limited_by == LAUNCH:
-        why = "the launch has too few blocks"
+        why = "a compiler decides"
+    elif one.limited_by == LAUNCH:  # whether that is a fault the waves tell
+        why = f"{count_text(one.blocks, 'block')} for {one.multiprocessors} multiprocessors"
     used, lanes = one.lanes
     idle = f", {lanes - used} of {lanes} lanes idle" if used < lanes else ""
     return f"{get(one.target).title}: {full} of its warps are there{idle}; {why}."
@@ -142,9 +142,8 @@ def _waves(one: Occupancy, y: float) -> Iterator[tuple[Shape, float]]:
     low, high = (max(ceil(round(n, 9)), 1) for n in one.waves)
     waves = count_text(low, "wave") if low == high else f"{low:,} to {high:,} waves"
     forms = (f"{one.blocks:,} blocks on {count} multiprocessors: ", f"{one.blocks:,} blocks: ")
-    role = "strong" if one.limited_by == LAUNCH else "words"
-    head = longest([form + waves for form in forms], WIDE, role)
-    yield Words(head, 1, y + LINE - 4, role, "start"), y + LINE
+    head = longest([form + waves for form in forms], WIDE, "words")
+    yield Words(head, 1, y + LINE - 4, "words", "start"), y + LINE
     y += LINE
     for wave in sorted({0, (high if low == high else 1) - 1}):
         left = one.blocks - wave * count * room

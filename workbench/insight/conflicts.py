@@ -1,4 +1,4 @@
-"""conflicts: in how many turns shared memory serves the requests of a kernel, and the worst."""
+"""conflicts: in how many wavefronts banks serve the requests of a kernel, and the worst."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.ir import Kernel
 
 COLUMNS = (
     *("buffer", "access", "where", "requests"),
-    *("turns at most", "at best", "so many take that", "turns on average"),
+    *("wavefronts at most", "at best", "so many take that", "wavefronts on average"),
 )
 
 
@@ -96,5 +96,5 @@ def _caption(found: Sequence[Requests], left_out: Sequence[str]) -> str:
     if not worst.excess:
         return f"No two lanes of a warp wait for one bank of shared memory.{rest}"
     request = worst.lanes(worst.worst)
-    turns = count_text(request.cost, "turn")
-    return f"{worst.which} takes {turns}; without conflicts it would be {request.least}.{rest}"
+    taken = count_text(request.cost, "wavefront")
+    return f"{worst.which} takes {taken}; without conflicts it would be {request.least}.{rest}"

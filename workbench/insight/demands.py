@@ -38,7 +38,7 @@ class Demand:
     """How much a load or store of a kernel asks of a resource, over the whole launch.
 
     `amount` counts instructions of warps ("issue", "arithmetic"), multiply-adds of matrix units
-    ("tensor"), turns of a multiprocessor's memory ("L1", "shared"), or bytes ("L2"), and `least`
+    ("tensor"), lines of 128 bytes ("L1"), wavefronts ("shared"), or bytes ("L2"), and `least`
     how much would do: where the lanes of each request lay side by side and in banks of their own,
     or each byte were moved once. What is computed for a store counts as the store's.
     """

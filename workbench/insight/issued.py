@@ -23,7 +23,7 @@ class Asked:
     """What all warps of a launch ask of memory by one access of its kernel.
 
     A request is one instruction of a warp with any lane awake. `sectors` counts those of 32 bytes
-    that each request touches (global memory, else 0), `wavefronts` the turns that banks serve it in
+    that each request touches (global memory, else 0), `wavefronts` in how many banks serve it
     (shared memory, else 0).
     """
 
@@ -85,7 +85,7 @@ def _caption(totals: Sequence[Asked], left_out: Sequence[str]) -> str:
     far = sum(t.sectors for t in totals)
     near = sum(t.wavefronts for t in totals)
     said = f"All warps touch {far:,} sectors of global memory"
-    said += f" and take {near:,} turns of shared memory." if near else "."
+    said += f" and take {near:,} wavefronts of shared memory." if near else "."
     return f"{said} Not counted: {', '.join(left_out)}." if left_out else said
 
 

@@ -164,8 +164,8 @@ class Launch:
             self._of_sm(
                 "tensor", self.rates.tensor, f"multiply-adds of matrix units, {{}} a clock {on}"
             ),
-            self._of_sm("L1", 1, f"turns of the L1 cache, {{}} a clock {on}"),
-            self._of_sm("shared", 1, f"turns of shared memory, {{}} a clock {on}"),
+            self._of_sm("L1", 1, f"lines of the L1 cache, {{}} a clock {on}"),
+            self._of_sm("shared", 1, f"wavefronts of shared memory, {{}} a clock {on}"),
             self._l2(),
             self._device(),
             self._latency(),

@@ -92,7 +92,10 @@ def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> O
     if target.sm_count:
         rows.append((LAUNCH, "1", blocks, f"{there:.3g}"))
     table = Table(("resource", "needed by a block", "there is", "blocks"), tuple(rows))
-    caption = _caption(target, warps, (low, high), fraction, limited_by)
+    why = f"{limited_by} are the limit" if limited_by else "a compiler decides, by registers"
+    if limited_by == LAUNCH:  # whether that is a fault the modelled time tells
+        why = f"the launch has {blocks:,} for {target.sm_count} multiprocessors"
+    caption = f"{_caption(target, warps, (low, high), fraction)}; {why}."
     lanes = prod(kernel.block), warps * target.warp_size
     if lanes[0] < lanes[1]:
         caption += f" {lanes[1] - lanes[0]} of {lanes[1]} lanes of a block's warps have no thread."
@@ -168,14 +171,11 @@ def _text(span: tuple[int, int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _caption(
-    target: Target, warps: int, room: Span, fraction: tuple[float, float], limited_by: str
-) -> str:
+def _caption(target: Target, warps: int, room: Span, fraction: tuple[float, float]) -> str:
     held = count_text(room[0], "block") if room[0] == room[1] else f"{_text(room)} blocks"
     low, high = (f"{part:.0%}" for part in fraction)
     full = low if low == high else f"{low} to {high}"
-    why = f"{limited_by} are the limit" if limited_by else "a compiler decides, by registers"
     return (
         f"One multiprocessor of {target.title} has room for {held} of {count_text(warps, 'warp')}, "
-        f"and {full} of its warps are there; {why}."
+        f"and {full} of its warps are there"
     )

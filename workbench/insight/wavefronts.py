@@ -1,4 +1,4 @@
-"""wavefronts: in how many turns the banks of shared memory serve each request of a warp.
+"""wavefronts: in how many goes the banks of shared memory serve each request of a warp.
 
 The rule was found by measuring: it says what an H200 counts for each of 1,226 requests (the table
 is `tests/insight/shared_wavefronts.json`). A warp is served in groups of neighbouring lanes: all 32

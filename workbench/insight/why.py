@@ -14,10 +14,11 @@ from typing import NamedTuple
 from workbench.check.kernels import extent_of
 from workbench.insight.accesses import Access, Loop
 from workbench.insight.compiled import VECTOR, compiled
-from workbench.insight.demands import LINE, Demand, bytes_of, statement_of
+from workbench.insight.demands import LINE, Demand, bytes_of, demands, statement_of
 from workbench.insight.launched import Launch, us_text
 from workbench.insight.modelled import NoTimeError, launches_of
 from workbench.insight.page import Kind, Table
+from workbench.insight.sectors import SECTOR
 from workbench.insight.spread import neighbours
 from workbench.insight.warp_requests import products
 from workbench.insight.warps import lane_bytes
@@ -34,9 +35,9 @@ class Fault:
     """One thing that a kernel could do better, and `gain`, the µs of the modelled time without it.
 
     `name` is "coalescing", "conflicts", "reuse", "redundant", "registers", "launch", "idle lanes",
-    "idle multiprocessors", "latency" or "instructions"; `statement` and `buffer` say where it is,
-    "" for the whole kernel. `verb` would help, at `place`, a loop or buffer ("" where no one place
-    says it), once the binds of the loops `undo` are undone.
+    "idle multiprocessors", "latency" or "instructions"; `statements` and `buffer` say where it is,
+    () and "" for the whole kernel. `verb` would help, at `place`, a loop or buffer ("" where no one
+    place says it), once the binds of the loops `undo` are undone.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Fault:
     verb: str
     place: str
     kernel: str
-    statement: str = ""
+    statements: tuple[str, ...] = ()
     buffer: str = ""
     undo: tuple[str, ...] = ()
 
@@ -125,13 +126,13 @@ def _fault(
     name: str,
     words: str,
     help_: _Help,
-    access: Access | None = None,
+    *of: Access,
 ) -> Fault:
-    statement = statement_of(access) if access else ""
-    buffer = access.buffer.name if access else ""
+    statements = tuple(dict.fromkeys(map(statement_of, of)))
+    buffer = of[0].buffer.name if of else ""
     gain = one.us - better.us
     verb, place, undo = help_
-    return Fault(name, gain, words, verb, place, one.kernel.name, statement, buffer, undo)
+    return Fault(name, gain, words, verb, place, one.kernel.name, statements, buffer, undo)
 
 
 class _Help(NamedTuple):
@@ -189,47 +190,72 @@ def _moves(one: Launch) -> dict[Access, Demand]:
     return found
 
 
-def _wasteful(one: Launch, resource: str) -> Iterator[tuple[Access, Launch, str, str]]:
-    """Where a statement takes more turns for a buffer than its bytes need.
+def _wasteful(
+    one: Launch, resource: str, told: Callable[[Launch, Sequence[Access]], str]
+) -> Iterator[tuple[list[Access], Launch, str]]:
+    """Where a statement asks more of a resource for a buffer than its bytes need.
 
-    Each with `one` without that, and the turns of a request, as they are and at best.
+    Each with `one` without that, and with what is `told` of it; what several statements have in
+    common is one thing.
     """
-    moves = _moves(one)
-    groups: dict[object, list[Demand]] = {}
+    statements: dict[object, list[Access]] = {}
     for demand in one.asked:
         if demand.resource == resource and demand.amount > demand.least:
             access = demand.access
-            groups.setdefault((access.store, access.buffer, access.writes), []).append(demand)
-    for group in groups.values():
-        asked = tuple(replace(d, amount=d.least) if d in group else d for d in one.asked)
-        requests = sum(moves[d.access].amount for d in group)
-        sums = (sum(d.amount for d in group), sum(d.least for d in group))
-        turns, least = (f"{total / requests:.3g}" for total in sums)
-        yield group[0].access, replace(one, asked=asked), turns, least
+            statements.setdefault((access.store, access.buffer, access.writes), []).append(access)
+    alike: dict[tuple[Buffer, str], list[Access]] = {}
+    for group in statements.values():
+        alike.setdefault((group[0].buffer, told(one, group)), []).extend(group)
+    for (_, words), group in alike.items():
+        asked = tuple(
+            replace(d, amount=d.least) if d.resource == resource and d.access in group else d
+            for d in one.asked
+        )
+        yield group, replace(one, asked=asked), words
+
+
+def _each(one: Launch, group: Sequence[Access], resource: str) -> tuple[str, str]:
+    """What a request of these accesses asks of a resource, as it is and at best."""
+    requests = sum(_moves(one)[access].amount for access in group)
+    mine = [d for d in demands(one.kernel) if d.resource == resource and d.access in group]
+    sums = sum(d.amount for d in mine), sum(d.least for d in mine)
+    unit = SECTOR if resource == "L2" else 1
+    most, least = (f"{total / unit / requests:.3g}" for total in sums)
+    return most, least
+
+
+def _asks(one: Launch, access: Access) -> str:
+    """Which load or store it is, and how wide where that is a compiler's doing."""
+    words = f"A {'store' if access.writes else 'load'} of {access.buffer.name}"
+    wide = lane_bytes(compiled(one.kernel).issued(access))
+    return words if wide == lane_bytes(access) else f"{words}, compiled to {wide} bytes a lane,"
+
+
+def _apart(one: Launch, group: Sequence[Access]) -> str:
+    sectors, least = _each(one, group, "L2")
+    asks = _asks(one, group[0])
+    if sectors != least:
+        return f"{asks} touches {sectors} sectors where {least} would do"
+    lines, few = _each(one, group, "L1")  # the cache finds a line of four sectors at a time
+    return f"{asks} uses all of its {sectors} sectors, but in {lines} lines where {few} would do"
 
 
 def _coalescing(one: Launch) -> Iterator[Fault]:
     """Ideal: the lanes of each request lie side by side."""
-    for access, better, turns, least in _wasteful(one, "L1"):
-        words = (
-            f"A {_verb(access)} of {access.buffer.name} touches {turns} lines of 128 bytes where "
-            f"{least} would do"
-        )
-        yield _fault(one, better, "coalescing", words, _side_by_side(one, access), access)
+    for group, better, words in _wasteful(one, "L1", _apart):
+        yield _fault(one, better, "coalescing", words, _side_by_side(one, group[0]), *group)
 
 
-def _verb(access: Access) -> str:
-    return "store" if access.writes else "load"
+def _in_turn(one: Launch, group: Sequence[Access]) -> str:
+    taken, least = _each(one, group, "shared")
+    return f"{_asks(one, group[0])} takes {taken} wavefronts where {least} would do"
 
 
 def _conflicts(one: Launch) -> Iterator[Fault]:
     """Ideal: the words of a request are in banks of their own."""
-    for access, better, turns, least in _wasteful(one, "shared"):
-        name = access.buffer.name
-        words = (
-            f"A {_verb(access)} of {name} takes {turns} turns of the banks where {least} would do"
-        )
-        yield _fault(one, better, "conflicts", words, _Help("storage_align", name), access)
+    for group, better, words in _wasteful(one, "shared", _in_turn):
+        way = _Help("storage_align", group[0].buffer.name)
+        yield _fault(one, better, "conflicts", words, way, *group)
 
 
 def _reuse_of_global(one: Launch) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""banks: which bank of shared memory each lane of a warp asks, and how many turns that takes."""
+"""banks: which bank of shared memory each lane of a warp asks, and in how many wavefronts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ WIDE = 700.0  # px of the picture, in which every lane has room
 
 @dataclass(frozen=True, slots=True)
 class Banks:
-    """The worst request of all warps for one access to shared memory, turn by turn.
+    """The worst request of all warps for one access to shared memory; `rows` are its wavefronts.
 
-    A turn is one wavefront of `rows`. In a notebook a picture, printed a text.
+    In a notebook a picture, printed a text.
     """
 
     requests: Requests
@@ -31,10 +31,10 @@ class Banks:
 
     @property
     def caption(self) -> str:
-        """What is asked, and how many turns it takes."""
+        """What is asked, and how many wavefronts it takes."""
         asked = f"{self.requests.which}, {self.requests.text}"
-        turns = count_text(len(self.rows), "turn")
-        return f"{asked}: {turns}. Columns are banks, numbers at boxes the lanes that are served."
+        taken = count_text(len(self.rows), "wavefront")
+        return f"{asked}: {taken}. Columns are banks, numbers at boxes the lanes that are served."
 
     def __repr__(self) -> str:
         lines = [self.caption]
@@ -54,7 +54,7 @@ class Banks:
 def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Banks:
     """Which banks a warp asks when it reads (or writes, by `access`) `buffer` in shared memory.
 
-    Of several such accesses the one that takes most turns. Raises Fail where there is none.
+    Of several such accesses the one that takes most wavefronts. Raises Fail where there is none.
 
     >>> i_0, i_1 = sch.split("i", [2, 4])
     >>> copy = sch.cache_read("B", 0, "shared")
@@ -62,7 +62,7 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
     >>> for loop in (i_1, sch.get_loops(copy)[-1]):
     ...     sch.bind(loop, "threadIdx.x")
     >>> print(str(lesson.banks(sch, "A_shared")).splitlines()[1])
-    turn 1 | 0: 0 | 1: 1 | 2: 2 | 3: 3
+    wavefront 1 | 0: 0 | 1: 1 | 2: 2 | 3: 3
     """
     func = function_of(program, "show banks of")
     found, _ = insight.requests_of(kernels(func), "shared")
@@ -76,8 +76,8 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
     return Banks(most, wavefronts_of(most.lanes(most.worst)))
 
 
-def turns_of(func: PrimFunc, buffer: str) -> int:
-    """The turns that the worst read of `buffer`, in shared memory, takes."""
+def most_wavefronts(func: PrimFunc, buffer: str) -> int:
+    """The wavefronts that the worst read of `buffer`, in shared memory, takes."""
     return max(use.wavefronts for use in _uses(func, buffer, "read"))
 
 
@@ -93,9 +93,9 @@ def _uses(func: PrimFunc, buffer: str, access: str) -> list[BankUse]:
 
 
 def _label(row: Wavefront) -> str:
-    """Which turn it is, of which lanes where not all are served together."""
+    """Which wavefront it is, of which lanes where not all are served together."""
     part = "" if row.last - row.first == 31 else f"lanes {row.first}–{row.last}, "
-    return f"{part}turn {row.number + 1}"
+    return f"{part}wavefront {row.number + 1}"
 
 
 def _named(lanes: Sequence[int]) -> str:

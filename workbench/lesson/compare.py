@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -11,17 +12,26 @@ from typing import Any
 from workbench import insight, target
 from workbench.diag import Fail, prose
 from workbench.draw.pictures import GPU
+from workbench.history.step import value_text
 from workbench.insight import Counts
 from workbench.ir import PrimFunc
-from workbench.runtime import DeviceError, Timing
+from workbench.runtime import DeviceError, Timing, recorded
 from workbench.runtime.building import function_of
 from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
-from workbench.widgets.page.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
-from workbench.widgets.page.memo import build
+from workbench.target import of_device
+from workbench.widgets.page.costs import (
+    COSTS,
+    EXACT,
+    MODELLED,
+    SLOW,
+    costs_of,
+    count,
+    shared_bytes,
+    threads_in_each,
+)
+from workbench.widgets.page.memo import at_inputs, build, launching_of, origin_of
 from workbench.widgets.run.times import roof
-
-COLUMNS = ("", *COSTS, "time", "of the roof")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +40,25 @@ class Row:
 
     `counts` is None where no kernel was built, `timing` where none was measured: `modelled` is the
     time then, in µs, or None, and `note` says so in the table and `why` below it. `roof` is the
-    least time, in seconds, that the device's data sheet allows for the work.
+    least time, in seconds, that the device's data sheet allows for the work. `more` are the texts
+    of the further costs that were asked for.
     """
 
     name: str
     counts: Counts | None = None
     threads: tuple[int, ...] = ()  # of a block, kernel by kernel
     shared_bytes: int = 0
+    more: tuple[str, ...] = ()
     timing: Timing | None = None
     modelled: float | None = None
     roof: float | None = None
     note: str = ""
     why: str = ""
 
-    def cells(self) -> tuple[str, ...]:
-        """The texts of the row, one for each of `COLUMNS`."""
-        return (self.name, *self._counted(), *self._timed())
+    def cells(self, further: int = 0) -> tuple[str, ...]:
+        """The texts of the row: its name, `COSTS`, so many `further` costs, time and roof."""
+        more = self.more or ("",) * further
+        return (self.name, *self._counted(), *more, *self._timed())
 
     def _counted(self) -> tuple[str, ...]:
         if self.counts is None:
@@ -67,12 +80,13 @@ class Comparison:
     """The rows, fit to print; `notes` say of what kind the numbers are.
 
     `timed` says whether times were asked for: without them their columns are left out, and so is
-    that of shuffles where there are none.
+    that of shuffles where there are none. `costs` are the names of further counts.
     """
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     timed: bool = True
+    costs: tuple[str, ...] = ()
 
     @property
     def table(self) -> list[tuple[str, ...]]:
@@ -81,10 +95,10 @@ class Comparison:
         left_out = set() if any(c.shuffles for c in counted) else {"shuffles a thread"}
         if not self.timed and not any(row.note for row in self.rows):
             left_out |= {"time", "of the roof"}
-        shown = [name not in left_out for name in COLUMNS]
-        return [
-            tuple(compress(line, shown)) for line in (COLUMNS, *(row.cells() for row in self.rows))
-        ]
+        heads = ("", *COSTS, *self.costs, "time", "of the roof")
+        shown = [name not in left_out for name in heads]
+        lines = (heads, *(row.cells(len(self.costs)) for row in self.rows))
+        return [tuple(compress(line, shown)) for line in lines]
 
     def __repr__(self) -> str:
         table = self.table
@@ -115,14 +129,17 @@ def compare(
     programs: Mapping[str, Schedule | PrimFunc],
     *arrays: Any,
     beside: Mapping[str, Callable[[], Timing]] | None = None,
+    costs: Sequence[str] = (),
 ) -> Comparison:
     """Count what each of `programs` does on a GPU, and time it on `arrays` where they are given.
 
-    Counts are exact. Without a GPU, times are those recorded for the very same programs, or else
-    modelled.
+    Counts are exact; `costs` names further ones: "idle threads", "wavefronts a shared read",
+    "global sectors" and "shared wavefronts". Without a GPU, times are those recorded for the very
+    same programs, of all on one GPU, or else modelled.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
     of the program at the peak of the device's data sheet, or its arrays moved once, whichever
-    takes longer. Raises Fail where `programs` or `beside` give no names.
+    takes longer. Raises Fail where `programs` or `beside` give no names, and for a cost that there
+    is not.
 
     >>> lesson.compare({"bound": bound}).rows[0].name
     'bound'
@@ -137,41 +154,71 @@ def compare(
             f"Can't time a value of type {type(beside).__name__} beside the programs",
             hint="give each a name and what times it: beside={'library': function}",
         )
-    rows = [_row(name, program, arrays) for name, program in programs.items()]
+    if unknown := [name for name in costs if name not in SLOW]:
+        raise Fail(
+            f"Can't compare by {value_text(unknown[0])}: it is no further cost",
+            hint=f"name some of these: {', '.join(SLOW)}",
+        )
+    funcs = {name: function_of(program, "compare") for name, program in programs.items()}
+    if arrays:  # they tell the sizes of a program for any size
+        funcs = {name: _at(func, arrays) for name, func in funcs.items()}
+    card = _card([*funcs.values()])
+    rows = [_row(name, func, arrays, costs, card) for name, func in funcs.items()]
     work = next((row for row in rows if row.roof is not None), None)
     for name, take in (beside or {}).items():
         try:
             rows.append(Row(name, timing=take(), roof=work.roof if work else None))
         except DeviceError:
             rows.append(Row(name, note=NO_TIME))
-    return Comparison(tuple(rows), _notes(rows), timed=bool(arrays or beside))
+    notes = _notes(rows, card, "wavefronts" in " ".join(costs))
+    return Comparison(tuple(rows), notes, bool(arrays or beside), tuple(costs))
 
 
 NO_TIME = "no time without a GPU"
 
 
-def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
-    func = function_of(program, "compare")
+def _at(func: PrimFunc, arrays: Sequence[Any]) -> PrimFunc:
+    return at_inputs(func, {p.name: a for p, a in zip(func.params, arrays, strict=False)})
+
+
+def _recorded(func: PrimFunc) -> Sequence[Timing]:
+    """What is compiled for any size was not recorded."""
+    return recorded.times(func) if origin_of(func) is func else ()
+
+
+def _card(funcs: Sequence[PrimFunc]) -> str:
+    """The GPU on which most of them were timed, of several the one that times are modelled for."""
+    found = Counter(timing.device for func in funcs for timing in _recorded(func))
+    return max(found, key=lambda d: (found[d], of_device(d).name == GPU), default="")
+
+
+def _row(name: str, func: PrimFunc, arrays: Sequence[Any], costs: Sequence[str], card: str) -> Row:
+    """What is told of a program, with its recorded time on that `card`, where there is one."""
     try:
         built = build(func)
     except Fail as fail:
         return Row(name, note="no kernel", why=fail.headline)
-    counts = insight.counts(built.kernels)
-    row = Row(name, counts, threads_in_each(built), shared_bytes(built))
+    counts, slow = insight.counts(built.kernels), count(func, costs)
+    more = tuple(slow[cost].text for cost in costs)
+    row = Row(name, counts, threads_in_each(built), shared_bytes(built), more)
     if not arrays:
         return row
     try:
-        timing = built.time(*arrays)
+        timing: Timing | None = launching_of(built).time(*arrays)
     except DeviceError as error:
         if built.device.is_gpu:  # then something went wrong, which the learner wants to know
             return replace(row, note=NO_TIME, why=error.headline)
+        timing = None
+    if not built.device.is_gpu:
+        timing = next((t for t in _recorded(func) if t.device == card), None)
+    if timing is None:
         guess = insight.modelled(built.kernels, target.get(GPU))
         return replace(row, modelled=guess.us, note=NO_TIME)
     return replace(row, timing=timing, roof=roof(built, timing.device))
 
 
-def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
-    notes = [EXACT]
+def _notes(rows: Sequence[Row], card: str, banks: bool) -> tuple[str, ...]:
+    notes = [MODELLED if banks else EXACT]
     sources: dict[str, list[str]] = {}
     for row in rows:
         if t := row.timing:
@@ -187,9 +234,10 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     notes += dict.fromkeys(doubt for row in rows if row.timing for doubt in row.timing.doubts)
     notes += [f"{row.name}: {row.why}" for row in rows if row.why]
     if any(row.modelled is not None for row in rows):
+        there = f" on {card}" if card else ""
         notes.append(
             f"A modelled time is worked out from the program and the data sheet of "
-            f"{target.get(GPU).title}: none was recorded for that very program."
+            f"{target.get(GPU).title}: none was recorded for that very program{there}."
         )
     if any(row.note == NO_TIME and row.modelled is None for row in rows):
         notes.append("Where there is no time, none was recorded for that very program.")

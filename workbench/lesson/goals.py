@@ -196,27 +196,29 @@ def reads_in_one_turn() -> Measure:
             return False, "nothing is read from shared memory"
         worst = max(uses, key=lambda use: (use.wavefronts - use.least, use.wavefronts))
         if worst.wavefronts == worst.least:  # a vector takes one for each of its numbers
-            return True, f"1 turn for {worst.buffer}"
-        return False, f"{count_text(worst.wavefronts, 'turn')} for {worst.buffer}"
+            return True, f"1 wavefront for {worst.buffer}"
+        return False, f"{count_text(worst.wavefronts, 'wavefront')} for {worst.buffer}"
 
-    why = "A bank serves one number at a time: while another waits for its turn, the warp waits."
-    return Measure("1 turn for each of a warp's reads of shared memory", found, why)
+    why = "A bank serves one number at a time: while another waits for it, the warp waits."
+    return Measure("1 wavefront for each of a warp's reads of shared memory", found, why)
 
 
 def no_waits_for_banks() -> Measure:
-    """No turn of shared memory beyond those that the bytes of a request take."""
+    """No wavefront of shared memory beyond those that the bytes of a request take."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         uses = insight.conflicts(kernels(func)).uses
         if not uses:
             return False, "nothing is in shared memory"
         worst = max(uses, key=lambda use: (use.wavefronts - use.least, use.wavefronts))
-        turns = f"{count_text(worst.wavefronts, 'turn')} for a {worst.access} of {worst.buffer}"
+        taken = (
+            f"{count_text(worst.wavefronts, 'wavefront')} for a {worst.access} of {worst.buffer}"
+        )
         fewest = worst.wavefronts == worst.least
-        return fewest, turns if fewest else f"{turns}, where {worst.least} would do"
+        return fewest, taken if fewest else f"{taken}, where {worst.least} would do"
 
-    why = "A bank serves one number at a time: while another waits for its turn, the warp waits."
-    return Measure("no turn of shared memory for a bank that is taken", found, why)
+    why = "A bank serves one number at a time: while another waits for it, the warp waits."
+    return Measure("no wavefront of shared memory for a bank that is taken", found, why)
 
 
 def groups_under_way(func: PrimFunc) -> int:

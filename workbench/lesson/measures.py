@@ -11,7 +11,7 @@ from workbench.check.kernels import extent_of
 from workbench.diag import count_text
 from workbench.ir import Buffer, For, Kernel, PrimFunc, dtypes, walk
 from workbench.ir.equal import structural_hash
-from workbench.lesson.banks import sectors_of, turns_of
+from workbench.lesson.banks import most_wavefronts, sectors_of
 from workbench.lesson.edge import fetching_again, idle_threads
 from workbench.lesson.faults import fault
 from workbench.lesson.goals import (
@@ -163,7 +163,7 @@ MEASURES: Mapping[str, Callable[[PrimFunc, str], str]] = {
     "turns of the loop": lambda func, of: count_text(_turns_of_the_loop(func, of), "turn"),
     "shared bytes": lambda func, of: f"{shared_bytes(func):,} bytes",
     "sectors of a warp": lambda func, of: count_text(sectors_of(func, of), "sector"),
-    "turns of a warp": lambda func, of: count_text(turns_of(func, of), "turn"),
+    "wavefronts of a warp": lambda func, of: count_text(most_wavefronts(func, of), "wavefront"),
     "calls of a warp": lambda func, of: times(insight.calls_of_a_warp(kernels(func), of)),
     "registers of the sums": _registers_of_the_sums,
     "registers of the factors": _registers_of_the_factors,

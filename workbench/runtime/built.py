@@ -122,6 +122,18 @@ class Built:
         """
         _launching().run(self, arrays, seconds, waits)
 
+    def launches(self, *arrays: Any) -> tuple[Kernel, ...]:
+        """The kernels as a call with these arrays launches them, for `wb.insight`.
+
+        Of a program for any size, with the sizes that arrays, one for each parameter, tell; else
+        `kernels`. Only shapes are looked at. One that has no block is left out. Raises
+        ArgumentError where arrays tell no size, or two.
+
+        >>> wb.insight.counts(kernel.launches(A, B)).blocks
+        2
+        """
+        return _launching().launches(self, arrays)
+
     def emulate(
         self,
         *arrays: Any,

@@ -110,6 +110,11 @@ def emulated(
     return done
 
 
+def launches(built: Launched, arrays: Sequence[Any]) -> tuple[Kernel, ...]:
+    """See `Built.launches`."""
+    return at_sizes(built.func, built.kernels, built.target, arrays).kernels
+
+
 def timed(
     built: Launched,
     arrays: Sequence[Any],

@@ -70,7 +70,7 @@ class Lab(anywidget.AnyWidget):
     ) -> None:
         check_inputs(inputs, reference, schedule.mod)
         self.jobs = Jobs(Runner(inputs or {}, reference), self._pass_on)
-        self.session = Session(schedule, self.jobs, Options(**options))
+        self.session = Session(schedule, self.jobs, Options(**options), inputs)
         self.cursor, self.history = self.session.cursor, self.session.history
         self._sending = False  # the traits follow the session, and not the session the traits
         self._still = ""  # the page without a script where the lab is displayed, else ""
@@ -284,12 +284,13 @@ def lab(
     `arguments` is what the forms of verbs hold at first, by verb and name of the argument, such as
     `{"split": {"factors": [2, 4]}}` (of one place, "split i"), and the rest of them nothing; by
     default they hold what is possible, and on an exercise's schedule nothing.
-    `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
+    `inputs` (arrays by parameter name; those of a program for any size tell its sizes, at which it
+    is counted, drawn and run) and `reference` (a function that writes the expected
     outputs) are for running; `question` is asked first, and what would answer it is hidden until
     it is. `task` says in a line what to do; given an exercise, its goals stand there, ticked as
     far as the program reaches them. `costs` names at most four counts to show, those of
-    `lesson.compare` ("global loads an output"), "idle threads", "turns a shared read", "global
-    sectors" or "turns of shared memory" (in all, as written, and told beside what a compiler
+    `lesson.compare` ("global loads an output"), "idle threads", "wavefronts a shared read", "global
+    sectors" or "shared wavefronts" (in all, as written, and told beside what a compiler
     issues), by default those that matter most to the program; "modelled time" beside them, which is
     there by default, is a bar in µs of the `target` that opens what they go to and what would help;
     with "guess first" there, each step asks what its time will be before it is shown. The `target`

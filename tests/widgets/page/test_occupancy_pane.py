@@ -18,7 +18,7 @@ from workbench.widgets.page.pictures import picture_pane
     ("arch", "caption"),
     [
         ("sm_90", "NVIDIA H200 SXM: 31% of its warps are there; limited by registers."),
-        ("sm_75", "NVIDIA H200 SXM: 12% to 100% of its warps are there; registers decide."),
+        ("sm_75", "NVIDIA H200 SXM: 12% to 100% of its warps are there; a compiler decides."),
     ],
 )
 def test_registers_hold_for_a_gpu_of_their_kind(

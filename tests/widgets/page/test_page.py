@@ -217,7 +217,7 @@ def test_a_verdict_tells_each_answer_how_it_is():
 def test_a_comparison_counts_what_differs():
     sch, desk = window(), Desk()
     bound, cooperative = sch.history.find("bound"), sch.history.find("cooperative")
-    table = differences(bound, cooperative)
+    table = differences(bound, cooperative, Desk())
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["global loads"][:2] == (3072, 1040)
     assert rows["barriers in all"][:2] == (0, 8)
@@ -230,7 +230,7 @@ def test_a_comparison_counts_what_differs():
 def test_programs_without_kernels_are_compared_by_their_meaning():
     sch = Schedule(parse(ADD))
     sch.split("i", factors=[2, 4])
-    rows = {row[0]: row[1:] for row in differences(sch.history[0], sch.history[1]).rows}
+    rows = {row[0]: row[1:] for row in differences(sch.history[0], sch.history[1], Desk()).rows}
     assert rows["global loads"] == (16, 16, "same")
 
 

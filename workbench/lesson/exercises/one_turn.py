@@ -1,4 +1,4 @@
-"""Lesson 6: a wide block of a convolution, whose reads of shared memory take one turn each."""
+"""Lesson 6: a wide block of a convolution, whose reads of shared memory take one wavefront each."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ def made(size: tuple[int, int, int, float], key: str) -> Exercise:
     side, channels, batch, loads = size
     barriers = 2 * 9 * channels // 8
     return Exercise(
-        name=f"one turn for {batch} pictures",
+        name=f"one wavefront for {batch} pictures",
         key=key,
         lesson="06_convolution",
         task=f"A convolution of {side} x {side} pixels with {channels} channels, 64 filters and "
         f"{batch} pictures. Give each block one pixel with all filters and all pictures, so that "
         f"at most {loads:g} elements of global memory are loaded for each output, and let no read "
-        f"of shared memory take more than one turn, with at most {barriers} barriers in a block.",
+        "of shared memory take more than one wavefront, with at most "
+        f"{barriers} barriers in a block.",
         program=convolution(side, channels, 64, batch),
         goals=(
             Goal(
@@ -48,8 +49,8 @@ def made(size: tuple[int, int, int, float], key: str) -> Exercise:
             ),
             Goal(
                 reads_in_one_turn(),
-                hint="Ask lesson.banks(mine, ...) for the buffer that takes most turns: how far "
-                "apart do neighbouring threads read? More virtual threads bring them nearer.",
+                hint="Ask lesson.banks(mine, ...) for the buffer that takes most wavefronts: how "
+                "far apart do neighbouring threads read? More virtual threads bring them nearer.",
             ),
             Goal(
                 at_most_barriers(barriers),

@@ -30,12 +30,12 @@ class Breaking:
         """Tell what can be broken in the kernel of a node. Raises Fail while a question is open."""
         if self._desk.open:
             raise Fail("Can't break the kernel yet: the lab's question is open", hint="answer it")
-        self.shown = {**self.shown, "at": node.id, **offers(node.func)}
+        self.shown = {**self.shown, "at": node.id, **offers(self._desk.at(node.func))}
 
     def begin(self, node: HistoryNode, fault: str) -> str:
         """Break it; returns what is said. Raises Fail for a fault that there cannot be."""
         self.offer(node)
-        self.now = broken_by(node.func, fault)
+        self.now = broken_by(self._desk.at(node.func), fault)
         self.shown = {**self.shown, **shown(self.now, self._desk)}
         return str(self.shown["told"])
 

@@ -61,10 +61,11 @@ class Session:
         schedule: Schedule,
         jobs: Jobs,
         options: Options,
+        inputs: Mapping[str, Any] | None = None,
     ) -> None:
         self.cursor, self.history = schedule.fork(), schedule.history
         steps.stand(self.cursor, schedule.node)
-        self.desk = desk_of(self.cursor.node, options)
+        self.desk = desk_of(self.cursor.node, options, inputs or {})
         self.breaking, self.trying = Breaking(self.desk), Trying(self.desk)
         self._address = options.address
         asked, task = options.question, options.task
@@ -296,7 +297,7 @@ class Session:
         for func in (before, node.func, asked.begun if asked else None):
             if func is not None and not self.desk.hides(topic, before, node.func):
                 with suppress(Fail):  # the strip tells why
-                    make(func)
+                    make(self.desk.at(func))
         if perf_counter() - begun > SLOW:
             self.desk.slow.add(what)
         self._show()
@@ -306,7 +307,7 @@ class Session:
         func = self.history[self.at].func
         if shows_time(self.desk, func):
             with suppress(Fail):
-                why_of(func, self.desk.gpu)
+                why_of(self.desk.at(func), self.desk.gpu)
         self._show()
 
     def answer(self, name: str, choice: int) -> None:

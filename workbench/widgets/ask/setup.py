@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -168,7 +168,7 @@ def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, 
 _ran: WeakKeyDictionary[History, dict[int, dict[str, Any]]] = WeakKeyDictionary()
 
 
-def desk_of(node: HistoryNode, options: Options) -> Desk:
+def desk_of(node: HistoryNode, options: Options, inputs: Mapping[str, Any]) -> Desk:
     """What a lab that opens at `node` shares: an exercise's with the runs of its labs before."""
     given, history, question = options.arguments, node.history, options.question
     if given is None and history.kept_in is not None:
@@ -178,7 +178,8 @@ def desk_of(node: HistoryNode, options: Options) -> Desk:
     asked, exercise = question and question.along(history), asks(options.task)
     results = {} if exercise is None else _ran.setdefault(history, {})
     gpu, costs = options.target, options.costs
-    return Desk(options.actions, given, asked, exercise, costs, gpu, history.answers, results)
+    desk = Desk(options.actions, given, asked, exercise, costs, gpu, history.answers, results)
+    return replace(desk, inputs=inputs)
 
 
 def setup_of(

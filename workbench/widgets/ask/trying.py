@@ -57,7 +57,7 @@ class Trying:
             return {}
         for one in (at.func, func):
             with suppress(Fail):  # the strip tells why
-                modelled_of(one, desk.gpu)
+                modelled_of(desk.at(one), desk.gpu)
         bar = shown_bar(desk, at.func, func)
         return {"bar": {**bar, "rows": []}} if "marks" in bar else {}
 

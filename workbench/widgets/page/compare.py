@@ -36,12 +36,12 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
             "picture": shown_picture(picture, desk, func, None, before, steps_to(node, picture)),
         }
         for node, func, before in ((a, one, None), (b, other, one))
-        if (picture := picture_name(func, view, desk.gpu))
+        if (picture := picture_name(desk.at(func), view, desk.gpu))
     ]
     return {
         "names": names,
         "text": text,
-        "table": draw.table_html(differences(a, b, timed) if shown else _hidden(a, b)),
+        "table": draw.table_html(differences(a, b, desk, timed) if shown else _hidden(a, b)),
         "costs": shown_costs(desk, one, other),
         "bar": shown_bar(desk, one, other),
         "times": _timing(one, other) if timed else {"offer": False, "text": ""},
@@ -86,9 +86,9 @@ def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
 NO_TIMES = "No times are shown: {why}, and none were recorded of both programs on one device."
 
 
-def differences(a: HistoryNode, b: HistoryNode, timed: bool = True) -> Table:
+def differences(a: HistoryNode, b: HistoryNode, desk: Desk, timed: bool = True) -> Table:
     """One row a quantity: counted, so that it does not depend on a machine; `timed`, times too."""
-    one, other = functions(a, b)
+    one, other = map(desk.at, functions(a, b))
     left, right = counted(one), counted(other)
     if ("kernel" in left) != ("kernel" in right):
         left, right = ({"kernel": "can be built", **found} for found in (left, right))

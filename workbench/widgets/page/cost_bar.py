@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench import runtime
@@ -13,7 +14,7 @@ from workbench.runtime import Timing
 from workbench.target import get, of_device
 from workbench.widgets.page.at_place import touching
 from workbench.widgets.page.desk import Desk
-from workbench.widgets.page.memo import memo
+from workbench.widgets.page.memo import memo, origin_of
 from workbench.widgets.page.modelled_time import is_modelled, modelled_of
 from workbench.widgets.page.names import Thing, buffers_of
 from workbench.widgets.page.pictures import registers_of, roofline_of
@@ -30,12 +31,12 @@ def shows_time(desk: Desk, *funcs: PrimFunc | None) -> bool:
 
 def is_seen(desk: Desk, func: PrimFunc) -> bool:
     """Whether the lab shows the time of `func`, and that was worked out."""
-    return shows_time(desk, func) and is_modelled(func, desk.gpu)
+    return shows_time(desk, func) and is_modelled(desk.at(func), desk.gpu)
 
 
 def seen_time(desk: Desk, func: PrimFunc) -> Modelled | None:
     """The modelled time of `func` that may be seen; None while it is not worked out, or is none."""
-    found = _known(func, desk.gpu) if is_seen(desk, func) else None
+    found = _known(desk.at(func), desk.gpu) if is_seen(desk, func) else None
     return None if found is None or found.us is None else found
 
 
@@ -55,6 +56,7 @@ def shown_bar(
     """
     if not shows_time(desk, before, after):
         return NOTHING
+    before, after = desk.at(before), desk.at(after)
     funcs = [after] if before is None else [before, after]
     if not all(is_modelled(func, desk.gpu) for func in funcs):
         slow = "time" in desk.slow
@@ -123,8 +125,10 @@ def _bar(
 
 
 def recorded_times(func: PrimFunc) -> tuple[Timing, ...]:
-    """Every recorded time of the program."""
-    return memo(func, "recorded", lambda: runtime.recorded.times(func))
+    """Every recorded time of the program; what is compiled for any size was not recorded."""
+    return memo(
+        func, "recorded", lambda: runtime.recorded.times(func) if origin_of(func) is func else ()
+    )
 
 
 def _recorded(func: PrimFunc, gpu: str) -> float | None:
@@ -156,7 +160,7 @@ def _row(desk: Desk, func: PrimFunc, term: Term, longest: float) -> dict[str, An
             {
                 "text": part.statement,
                 "us": us_text(part.us),
-                "keys": statement_keys(desk, func, part.statement, part.buffer),
+                "keys": statement_keys(desk, func, (part.statement,), part.buffer),
             }
             for part in term.parts[:PARTS]
         ],
@@ -177,9 +181,10 @@ def block_of(func: PrimFunc, statement: str, buffer: str) -> Block | None:
     return touching(func, there[buffer])[-1] if buffer in there else None
 
 
-def statement_keys(desk: Desk, func: PrimFunc, statement: str, buffer: str) -> str:
-    """What a statement of a kernel stands for in the program: its block and `buffer`, as keys."""
-    block = block_of(func, statement, buffer)
-    things: list[Thing] = [] if block is None else [block.id]
+def statement_keys(desk: Desk, func: PrimFunc, statements: Sequence[str], buffer: str) -> str:
+    """What statements of a kernel stand for in the program: their blocks and `buffer`, as keys."""
+    func = origin_of(func)
+    blocks = (block_of(func, statement, buffer) for statement in statements)
+    things: list[Thing] = [*dict.fromkeys(block.id for block in blocks if block is not None)]
     things += [one for one in buffers_of(func) if one.name == buffer]
     return " ".join(desk.keys.of(thing) for thing in things)

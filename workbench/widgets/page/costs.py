@@ -28,16 +28,20 @@ COSTS = (
     "shuffles a thread",
 )
 IDLE = "idle threads"
-TURNS = "turns a shared read"  # of the worst
-TOTALS = {"global sectors": "global", "turns of shared memory": "shared"}
+WAVEFRONTS = "wavefronts a shared read"  # of the worst
+TOTALS = {"global sectors": "global", "shared wavefronts": "shared"}
 """Of reads and writes together, by the memory; beside them stands what a compiler makes of it."""
 MODEL = "modelled time"  # which no count is: cost_bar.py tells it
-SLOW = (IDLE, TURNS, *TOTALS)  # counted only where they are asked for: threads or lanes one by one
+SLOW = (
+    IDLE,
+    WAVEFRONTS,
+    *TOTALS,
+)  # counted only where they are asked for: threads or lanes one by one
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
 EXACT = "Counts are exact, from the kernels."
 MODELLED = (
-    f"{EXACT} Turns of shared memory, or wavefronts, are modelled, by the worst read or in all: "
+    f"{EXACT} Wavefronts are modelled, by the worst read or in all: "
     "32 banks, each of which serves 4 bytes at a time."
 )
 
@@ -92,8 +96,8 @@ def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]
 
     def slow(name: str) -> Cost:
         kernels = build(func).kernels
-        if name == TURNS:
-            return _turns(kernels)
+        if name == WAVEFRONTS:
+            return _wavefronts(kernels)
         if name in TOTALS:
             found = totals_of(func)
             return _or_more(found.written(TOTALS[name]), found.left_out)
@@ -108,7 +112,7 @@ def _slow(names: Sequence[str] | None) -> list[str]:
     return [name for name in SLOW if name in (names or ())]
 
 
-def _turns(kernels: Sequence[Kernel]) -> Cost:
+def _wavefronts(kernels: Sequence[Kernel]) -> Cost:
     found = insight.conflicts(kernels)
     number = max((use.wavefronts for use in found.uses if use.access == "read"), default=0)
     return _or_more(number, found.left_out)
@@ -155,7 +159,7 @@ def strip(
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
     scopes = [scope for name, scope in TOTALS.items() if name in chosen]
     told = f" {totals_of(after).caption_of(*scopes)}" if scopes else ""
-    if TURNS in chosen or "shared" in scopes:
+    if WAVEFRONTS in chosen or "shared" in scopes:
         return _strip(rows, MODELLED + told, kind="modelled")
     return _strip(rows, EXACT + told, kind="counted")
 
@@ -163,7 +167,9 @@ def strip(
 def _told(fail: Fail, func: PrimFunc) -> str:
     """Why there are no costs, and of a program for any size how to give it one."""
     found = fail.headline.removeprefix(REFUSED)
-    return f"{found} {fail.hint[:1].upper()}{fail.hint[1:]}." if func.sizes else found
+    if not func.sizes:
+        return found
+    return f"{found} {fail.hint[:1].upper()}{fail.hint[1:]}, or open the lab with inputs=."
 
 
 def hidden_strip(names: Sequence[str] | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench import draw
 from workbench.history.history import HistoryNode
@@ -13,9 +13,11 @@ from workbench.widgets.page import offers
 from workbench.widgets.page.costs import MODEL
 from workbench.widgets.page.guess import STEP, Guess, is_weighed, step_guess, step_name, weighed
 from workbench.widgets.page.lines import Lines
-from workbench.widgets.page.memo import memo
+from workbench.widgets.page.memo import at_inputs, memo
 from workbench.widgets.page.names import Keys, Names, names_of, places_of
 from workbench.widgets.page.question import Question, Task, Topic
+
+F = TypeVar("F", PrimFunc, PrimFunc | None)
 
 
 @dataclass
@@ -27,7 +29,8 @@ class Desk:
     `results` what runs came to, by the number of the node; `slow` says what of a program has taken
     long: to count its "costs", to model its "time"; `steps` are the guesses that steps ask for, by
     the number of the node. `widest` are the µs that are as wide as a band of the memory picture
-    gets: the longest of the first program seen so.
+    gets: the longest of the first program seen so. `inputs` are what programs run on, by name:
+    they tell the sizes of a program for any size.
     """
 
     offered: Sequence[str] | None = None
@@ -41,9 +44,14 @@ class Desk:
     slow: set[str] = field(default_factory=set)
     steps: dict[int, Guess] = field(default_factory=dict)
     widest: float = 0.0
+    inputs: Mapping[str, Any] = field(default_factory=dict)
     owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
     lines: Lines = field(default_factory=Lines)
+
+    def at(self, func: F) -> F:
+        """What is counted, modelled and drawn for a program: itself, with the sizes of inputs."""
+        return func and at_inputs(func, self.inputs)
 
     def names(self, func: PrimFunc) -> Names:
         """What can be marked in the panes of `func`; its keys do not depend on the order."""

@@ -24,7 +24,7 @@ CLOSE = 1.25  # the factor by which a guess of a time may be off
 UNITS = {
     MODEL: "µs",
     "global sectors": "sectors",
-    "turns of shared memory": "turns",
+    "shared wavefronts": "wavefronts",
     "barriers a block": "barriers",
 }
 """What can be guessed, and in what it is told."""

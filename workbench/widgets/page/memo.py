@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from math import prod
 from typing import Any, TypeVar
 
 from workbench import runtime
-from workbench.diag import Fail
-from workbench.ir import PrimFunc, remembered
+from workbench.diag import Fail, Refusal
+from workbench.emulate.sizes import sizes_of
+from workbench.ir import PrimFunc, Sized, remembered
 from workbench.lower import least_target
 from workbench.runtime import Built
+from workbench.schedule import ScheduleError
 
 R = TypeVar("R")
 
@@ -37,6 +42,56 @@ def is_known(func: PrimFunc, name: Hashable) -> bool:
     return name in remembered(func).get("lab", {})
 
 
+def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
+    """A program for any size as that of the sizes which arrays tell, by parameters' names.
+
+    It is `func` itself where there is none to tell, or arrays do not tell all. What is built of it
+    are the kernels of `func`, as they are launched at these sizes.
+    """
+    values = {}
+    if func.sizes and inputs:
+        with suppress(Refusal):
+            values = sizes_of(func, [inputs.get(param.name) for param in func.params])
+    if not values:
+        return func
+
+    def make() -> PrimFunc:
+        at = Sized(values)  # one for both, so that kernels have the parameters of the program
+        try:
+            program = at.of(func)
+        except ZeroDivisionError:  # whoever runs it is told
+            return func
+        remembered(program)[_ORIGIN] = func, at
+        return program
+
+    return memo(func, ("at", *values.values()), make)
+
+
+def origin_of(func: PrimFunc) -> PrimFunc:
+    """The program for any size of which `func` has numbers; `func` itself where it is none."""
+    return remembered(func).get(_ORIGIN, (func,))[0]
+
+
+def launching_of(built: Built) -> Built:
+    """What a device is called with for `built`: where this has numbers for sizes, what has none."""
+    origin = origin_of(built.func)
+    return built if origin is built.func else build(origin, built.target.name)
+
+
+_ORIGIN = "the lab's program for any size"
+
+
+def _launched(built: Built, func: PrimFunc, at: Sized) -> Built:
+    """Kernels for any size as those that are launched at such sizes, of a program that has them."""
+    kernels = [numbers for numbers in map(at.of, built.kernels) if prod(numbers.grid)]
+    if not kernels:
+        raise ScheduleError(
+            f"Can't count or draw {func.name}: with these inputs no block of it runs",
+            hint="give arrays that have cells",
+        )
+    return replace(built, func=func, lowered=replace(built.lowered, kernels=tuple(kernels)))
+
+
 def build(func: PrimFunc, target: str = FIRST) -> Built:
     """The kernels of `func`; what is wasteful is told as notes of the page, not as warnings.
 
@@ -44,6 +99,9 @@ def build(func: PrimFunc, target: str = FIRST) -> Built:
     """
 
     def make() -> Built:
+        if _ORIGIN in remembered(func):
+            origin, at = remembered(func)[_ORIGIN]
+            return _launched(build(origin, target), func, at)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if target == FIRST:

@@ -56,6 +56,7 @@ def page(
     Only panes that are open are made; those made before are kept, until the question is answered.
     """
     node = cursor.node
+    func = desk.at(node.func)
     is_still = known is not None and known["open"] == desk.waiting(node.func, node.before)
     made = dict(known) if known is not None and is_still else _base(node, desk)
     names = desk.names(node.func)
@@ -64,13 +65,13 @@ def page(
         made["texts"] = {**made["texts"], view.program: pane}
     if view.machine == "tiles":
         hidden = desk.hides("counts", node.func, node.before)
-        made["axes"] = [] if hidden else axes_of(node.func)
-        made["levels"] = [] if hidden else levels_of(node.func)
+        made["axes"] = [] if hidden else axes_of(func)
+        made["levels"] = [] if hidden else levels_of(func)
     if view.machine in NUMBERED:
         hidden = desk.hides(topic_of(view.machine), node.func, node.before)
-        found = [] if hidden else requests_of(node.func, view.machine, desk.gpu)
+        found = [] if hidden else requests_of(func, view.machine, desk.gpu)
         made["requests"] = {**made["requests"], view.machine: found}
-    picture = picture_name(node.func, view, desk.gpu)
+    picture = picture_name(func, view, desk.gpu)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and (picture not in made["pictures"] or picture == "memory"):  # times come later
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}
@@ -115,6 +116,7 @@ def shown_picture(
     """The picture; what of it would tell is covered while the question is open."""
     if desk.hides(topic_of(name), func, before):
         return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
+    func, before = desk.at(func), desk.at(before)
     times = band_times(desk, func, before) if name == "memory" else None
     gpu = desk.gpu
     key = ("picture", name, gpu, asked, before, steps, times and (desk.owner, times.before is None))
@@ -144,7 +146,7 @@ def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[st
     """The strip of costs, unless the question is open and they would tell."""
     if desk.hides("counts", before, after):
         return hidden_strip(desk.counted)
-    return strip(before, after, desk.counted, "costs" in desk.slow)
+    return strip(desk.at(before), desk.at(after), desk.counted, "costs" in desk.slow)
 
 
 def node_bar(node: HistoryNode, desk: Desk) -> dict[str, Any]:

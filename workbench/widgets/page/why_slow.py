@@ -13,7 +13,7 @@ from workbench.ir.places import places
 from workbench.target import get
 from workbench.widgets.page.cost_bar import block_of, shows_time, statement_keys
 from workbench.widgets.page.desk import Desk
-from workbench.widgets.page.memo import build, is_known, memo
+from workbench.widgets.page.memo import build, is_known, memo, origin_of
 from workbench.widgets.page.modelled_time import Registers
 from workbench.widgets.page.names import buffers_of
 from workbench.widgets.page.pictures import registers_of
@@ -39,7 +39,8 @@ def _name(gpu: str) -> str:
 
 def shown_why(desk: Desk, func: PrimFunc) -> dict[str, Any] | None:
     """The faults of `func`; None while nobody has looked for them, or they would tell."""
-    if not shows_time(desk, func) or not is_known(func, _name(desk.gpu)):
+    shown, func = shows_time(desk, func), desk.at(func)
+    if not shown or not is_known(func, _name(desk.gpu)):
         return None
     try:
         found = why_of(func, desk.gpu)
@@ -59,7 +60,7 @@ def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
     return {
         "words": f"{fault.words[:1].upper()}{fault.words[1:]}.",
         "gain": us_text(fault.gain),
-        "keys": statement_keys(desk, func, fault.statement, fault.buffer),
+        "keys": statement_keys(desk, func, fault.statements or ("",), fault.buffer),
         "verb": fault.verb,
         "help": fault.help,
         "place": place,
@@ -70,7 +71,9 @@ def _fault(desk: Desk, func: PrimFunc, fault: Fault) -> dict[str, Any]:
 
 def place_of(desk: Desk, func: PrimFunc, fault: Fault) -> str:
     """The key of the loop or buffer that a fault names: of loops of one name, one of its block."""
-    known, block = places(func), block_of(func, fault.statement, fault.buffer)
+    func = origin_of(func)
+    known, statement = places(func), next(iter(fault.statements), "")
+    block = block_of(func, statement, fault.buffer)
     around = known.loops_above(known.blocks[block.id]) if block else ()
     loops = (loop.loop_var for loop in (*around, *known.loops.values()))
     named = (one for one in (*loops, *buffers_of(func)) if one.name == fault.place)

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.diag import Fail
+from workbench.diag import Fail, Refusal
 from workbench.emulate.arrays import as_values
 from workbench.emulate.memory import SMALL, free_memory
-from workbench.ir import Buffer, IRModule, PrimFunc, stores
+from workbench.emulate.sizes import sizes_of
+from workbench.ir import Buffer, IRModule, PrimFunc, Sized, stores
 from workbench.ir.dtypes import is_float
-from workbench.script.memory import shape_text
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +38,7 @@ def check_inputs(inputs: Mapping[str, Any] | None, reference: object, mod: IRMod
             + ", ".join(f'"{p.name}": {p.name}' for p in mod.functions[0].params[:2])
             + "}",
         )
-    params = [param for func in mod.functions for param in func.params]
+    params = [param for func in mod.functions for param in _sized(func, inputs)]
     for name, value in inputs.items():
         named = [param for param in params if param.name == name]
         if not named:
@@ -49,6 +49,20 @@ def check_inputs(inputs: Mapping[str, Any] | None, reference: object, mod: IRMod
                 hint=(f'is it "{close[0]}"? ' if close else "") + f"there are: {there}",
             )
         _fit_one(named, value)
+
+
+def _sized(func: PrimFunc, inputs: Mapping[str, Any]) -> Sequence[Buffer]:
+    """The parameters of `func`, with the sizes that arrays tell. Raises Fail where they do not."""
+    if not func.sizes:
+        return func.params
+    try:
+        at = Sized(sizes_of(func, [inputs.get(param.name) for param in func.params]))
+        return [at.buffer(param) for param in func.params]
+    except ZeroDivisionError:
+        told, hint = "a size divides by 0", "give other arrays"
+    except Refusal as refusal:
+        told, hint = refusal.headline, refusal.hint
+    raise Fail(f"Can't open a lab of {func.name} with these inputs: {told}", hint=hint)
 
 
 def _fit_one(params: Sequence[Buffer], value: Any) -> None:
@@ -112,12 +126,6 @@ def input_array(param: Buffer, value: Any) -> Array:
         raise _unfit(param, f"its type is {given.dtype}")
     if given.dtype == np.uint16 or given.dtype.name == "bfloat16":
         given = as_values(given, param.dtype)  # bit patterns, as a kernel takes them
-    if not all(isinstance(size, int) for size in param.shape):
-        raise _unfit(
-            param,
-            f"the lab's program is for any size {shape_text(param.shape)}, which no lab runs",
-            "open one with numbers for its sizes: func.specialize({…})",
-        )
     if given.shape != param.shape:
         raise _unfit(param, f"its shape is {given.shape}, not {param.shape}")
     with np.errstate(all="ignore"):

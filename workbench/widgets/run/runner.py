@@ -20,7 +20,7 @@ from workbench.ir import Buffer, PrimFunc, refuse_sizes
 from workbench.runtime import Built, DeviceReport, launching
 from workbench.runtime.arguments import written_params
 from workbench.widgets.page.compare import counted, measuring
-from workbench.widgets.page.memo import CPU, FIRST, build
+from workbench.widgets.page.memo import CPU, FIRST, at_inputs, build, launching_of
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.run.inputs import arrays
 from workbench.widgets.run.times import NEVER, SECONDS, time_both, times
@@ -84,6 +84,7 @@ class Runner:
         `waits` is told, as in a call of what is built, how many notebooks have the GPU before.
         """
         try:
+            func, start = (at_inputs(one, self.inputs) for one in (func, start))
             refuse_sizes(func, "choose arrays for")
             built = build(func, TARGETS[on])
             _check_compiled(built)
@@ -175,7 +176,7 @@ class Runner:
     ) -> Run | None:
         """Run on the arrays, of a large program some `blocks`; what the emulator tells."""
         if built.device.measures and not built.lowered.fault:
-            built(*arrays, seconds=SECONDS, waits=waits)
+            launching_of(built)(*arrays, seconds=SECONDS, waits=waits)
             return None
         run = emulate.run(
             built.kernels,
@@ -248,7 +249,8 @@ class Runner:
             target = measuring(a, b) or FIRST  # which then says what is missing
             pair = build(a, target), build(b, target)
             self.unit = _unit(pair[0])
-            return time_both(*pair, arrays(a, self.inputs), step, titles, waits)
+            given = arrays(at_inputs(a, self.inputs), self.inputs)
+            return time_both(*pair, given, step, titles, waits)
         except Stopped:
             return {"text": NO_RATIO}
         except Fail as fail:

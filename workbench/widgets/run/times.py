@@ -15,6 +15,7 @@ from workbench.ir import PrimFunc
 from workbench.runtime import Built, Timing, recorded
 from workbench.runtime.timing import in_digits
 from workbench.target import of_device
+from workbench.widgets.page.memo import launching_of, origin_of
 from workbench.widgets.run.libraries import library
 
 Arrays = Sequence[np.ndarray[Any, Any]]
@@ -47,11 +48,12 @@ def times(
     does the same one. `waits` is as in `Built.time`; `us` is what was measured, on a GPU of the
     kind that is modelled, else None.
     """
-    known = list(recorded.times(built.func))
+    whole = origin_of(built.func) is built.func  # what is for any size was not recorded
+    known = list(recorded.times(built.func)) if whole else []
     notes: list[str] = []
     if built.device.measures:
         try:
-            known.insert(0, built.time(*arrays, seconds=SECONDS, waits=waits))
+            known.insert(0, launching_of(built).time(*arrays, seconds=SECONDS, waits=waits))
         except Fail as fail:
             notes.append(fail.headline)
     if not known:

@@ -78,7 +78,8 @@ export function historyPane(lab) {
     );
   }
 
-  /** Scroll the line and the tree, and nothing else, to the step that is shown. */
+  /** Scroll the line and the tree, and nothing else, to the step that is shown, what is ahead of it
+   * and what comes behind it in view, too. */
   function follow() {
     for (const box of [line, steps.list]) {
       const here = box.querySelector("[aria-current]")?.getBoundingClientRect();
@@ -86,8 +87,8 @@ export function historyPane(lab) {
       const around = box.getBoundingClientRect();
       if (here.left < around.left) box.scrollLeft -= around.left - here.left;
       else if (here.right > around.right) box.scrollLeft += here.right - around.right;
-      if (here.top < around.top) box.scrollTop -= around.top - here.top;
-      else if (here.bottom > around.bottom) box.scrollTop += here.bottom - around.bottom;
+      const middle = (here.top + here.bottom - around.top - around.bottom) / 2;
+      if (here.top < around.top || here.bottom > around.bottom) box.scrollTop += middle;
     }
   }
 

@@ -1,5 +1,5 @@
-// Every program reached, as rows in the order they build on each other: found by their words, and
-// of many the runs of one verb folded.
+// Every program reached, as rows in the order they build on each other: found by their words, of
+// many the runs of one verb folded, and those with a name told ahead of the others.
 
 import { h } from "./dom.js";
 
@@ -18,8 +18,9 @@ export function stepTree(lab, go, close) {
   });
   const count = h("span", { role: "status" });
   const finding = h("div.wb-finding", {}, search, count);
+  const names = h("div.wb-names", { role: "group", "aria-label": "programs with a name" });
   const list = h("ol.wb-steps", { "aria-label": "steps, in the order they build on each other" });
-  const box = h("div.wb-tree", {}, finding, list);
+  const box = h("div.wb-tree", {}, finding, names, list);
   const unfolded = new Set(); // the runs, by their first program, that were unfolded by hand
 
   function stepRow(node) {
@@ -42,6 +43,10 @@ export function stepTree(lab, go, close) {
     );
     const style = `--depth:${Math.min(node.indent, 4)}`;
     return h("li", { style }, button, here ? null : compareButton(node, versus));
+  }
+
+  function nameLink(node) {
+    return h("button.wb-name", { ...go(node), "data-f": `name ${node.id}` }, node.mark);
   }
 
   function compareButton(node, versus) {
@@ -112,6 +117,7 @@ export function stepTree(lab, go, close) {
   function draw() {
     finding.hidden = lab.tree.length <= MANY_STEPS;
     if (finding.hidden) search.value = "";
+    names.replaceChildren(...(finding.hidden ? [] : lab.tree.filter(isNamed).map(nameLink)));
     list.replaceChildren(...stepRuns(lab.tree).flatMap(row));
     sift();
   }

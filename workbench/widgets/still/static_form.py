@@ -28,8 +28,9 @@ def summary(node: HistoryNode, desk: Desk) -> str:
     """The lab in a few lines: the path, where it stands, and who computes what."""
     steps = [f"  {n.id} {n.label}" + (f"  {string(n.mark)}" if n.mark else "") for n in node.path()]
     lines = [f"Lab: {visible(node.func.name)}, {len(node.history)} programs", *steps, said(node)]
-    if not desk.hides("who", node.func) and not node.func.sizes:
-        lines += [who_of(node.func, buffer).caption for buffer in written(node.func)[:1]]
+    func = desk.at(node.func)
+    if not desk.hides("who", node.func) and not func.sizes:
+        lines += [who_of(func, buffer).caption for buffer in written(func)[:1]]
     return "\n".join(lines)
 
 

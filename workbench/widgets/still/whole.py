@@ -44,7 +44,7 @@ def whole(
         stand(cursor, node)
         if not desk.hides("counts", node.func, node.before):
             with suppress(Fail):  # the strip tells why
-                count(node.func, desk.counted)
+                count(desk.at(node.func), desk.counted)
         name = page_trait(str(node.id))
         made = page(cursor, view, desk, known.get(name))
         chosen = made["shown"]
@@ -83,6 +83,6 @@ def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str,
         tiles = selection_of(name) if name.startswith("tiles:") else {}
         like = next((one for one in pictures.values() if tiles and slides_to(one, tiles)), None)
         pictures[name] = (
-            slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
+            slid_pane(name, desk.at(node.func), like) if like else node_picture(name, desk, node)
         )
     return pictures
