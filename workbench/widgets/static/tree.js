@@ -46,7 +46,7 @@ export function stepTree(lab, go, close) {
   }
 
   function nameLink(node) {
-    return h("button.wb-name", { ...go(node), "data-f": `name ${node.id}` }, node.mark);
+    return h("button.wb-named", { ...go(node), "data-f": `name ${node.id}` }, node.mark);
   }
 
   function compareButton(node, versus) {
