@@ -120,7 +120,10 @@ def main() -> int:
                 print(name, flush=True)
                 rows.append((name, list(shots(plain, state))))
         sheet = started.new_page(viewport={"width": 6 * WIDE + 40, "height": 800})
-        sheet.set_content("".join(_row(name, made) for name, made in rows))
+        sheet.set_content(
+            "<style>h2 { font: 20px sans-serif } .row { display: flex; align-items: start }</style>"
+            + "".join(_row(name, made) for name, made in rows)
+        )
         sheet.screenshot(path=file, full_page=True)
         started.close()
     return 0
@@ -128,10 +131,10 @@ def main() -> int:
 
 def _row(name: str, made: list[bytes]) -> str:
     shown = "".join(
-        f'<img width="{WIDE}" style="vertical-align: top" src="data:image/png;base64,{base64.b64encode(one).decode()}">'
+        f'<img width="{WIDE}" src="data:image/png;base64,{base64.b64encode(one).decode()}">'
         for one in made
     )
-    return f'<h2 style="font: 20px sans-serif; margin: 8px">{escape(name)}</h2><div>{shown}</div>'
+    return f'<h2>{escape(name)}</h2><p class="row">{shown}</p>'
 
 
 if __name__ == "__main__":
