@@ -20,7 +20,10 @@ export function pictureView(picture, label, moves = null) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
   if (moves) return [h("figure.wb-picture", {}, moves)];
-  if (!picture.strips.length) return [h("p.wb-caption", {}, ...prose(picture.caption))];
+  if (!picture.strips.length) {
+    const caption = h("p.wb-caption", {}, ...prose(picture.caption));
+    return [caption, picture.table && tableView(picture, label)].filter(Boolean);
+  }
   const words = spoken(`${label}: ${picture.full || picture.caption}`);
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
@@ -34,8 +37,6 @@ export function pictureView(picture, label, moves = null) {
 /** What is said of a picture: a line of it, and all, with the table, once that is opened. */
 export function sayingView(picture, label) {
   if (!picture || picture.refusal || !(picture.strips.length || picture.track)) return null;
-  const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
-  table.append(markup(picture.table));
   const kind = h("span.wb-kind", {}, picture.kind);
   const caption = h("span.wb-caption", {}, ...prose(picture.caption));
   return h(
@@ -43,6 +44,12 @@ export function sayingView(picture, label) {
     { title: "in words, and as a table" },
     h("summary", { "data-f": `saying ${label}` }, caption, kind),
     h("p.wb-about", {}, picture.about),
-    picture.table && table,
+    picture.table && tableView(picture, label),
   );
+}
+
+function tableView({ table }, label) {
+  const box = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
+  box.append(markup(table));
+  return box;
 }
