@@ -15,6 +15,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +39,14 @@ KINDS = ("--quick", "--budget")  # of runs of the tests
 SHELL = "chromium-headless-shell"
 CHROMIUM = (SHELL, "chromium", "chromium-browser", "google-chrome", "chrome")
 FONTS = "fonts-dejavu-core"
+# A browser's Python, for the test of a page that opens links; its version is also that page's.
+PYODIDE = "314.0.7"
+PYODIDE_FOLDER = VENV / f"pyodide-{PYODIDE}"
+PYODIDE_FILES = (
+    *("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
+    "pyodide-lock.json",
+)
+NPM_SECONDS = 60  # it tries for minutes where there is no network
 ONE_APT = Lock()  # of two at once, one ends: `update` does not wait for the other's lock
 
 
@@ -319,7 +329,26 @@ def tools() -> dict[str, str]:
     else:
         then = "fail" if "chromium" in required else "be skipped"
         print(f"no Chromium: the browser tests will {then}", flush=True)
+    fetch_pyodide()
     return found
+
+
+def fetch_pyodide() -> None:
+    """Bring a browser's Python, 6 MB, into .venv, where there is npm and it is not there yet."""
+    npm = shutil.which("npm")
+    if npm is None or PYODIDE_FOLDER.exists():
+        return
+    with tempfile.TemporaryDirectory(dir=VENV) as folder:
+        call = [npm, "pack", "--silent", "--pack-destination", folder, f"pyodide@{PYODIDE}"]
+        with contextlib.suppress(subprocess.SubprocessError):  # its test is skipped then
+            subprocess.run(call, stdout=subprocess.DEVNULL, check=True, timeout=NPM_SECONDS)
+            (archive,) = Path(folder).glob("*.tgz")
+            found = Path(folder) / "found"
+            found.mkdir()
+            with tarfile.open(archive) as packed:
+                for name in PYODIDE_FILES:
+                    (found / name).write_bytes(packed.extractfile(f"package/{name}").read())
+            found.rename(PYODIDE_FOLDER)
 
 
 def find_chromium() -> str | None:

@@ -108,8 +108,8 @@ def short(test: str) -> str:
 def parameters(text: str) -> str:
     """What stands between the parentheses of a function, which its schedule leaves as it is."""
     match = re.search(r"def \w+\((.*)\):", text)
-    assert match
-    return match[1] + "".join(re.findall(r"\w+ = T.match_buffer\(.*", text))
+    assert match  # a view of a part of a buffer, for a tensor intrinsic, is none of them
+    return match[1] + "".join(re.findall(r"\w+ = T.match_buffer\(\w+,.*", text))
 
 
 def read(text: str) -> PrimFunc | SymbolicFunc:
@@ -169,7 +169,7 @@ def inputs(func: PrimFunc) -> list[np.ndarray[Any, Any]]:
         elif param.type == "int32" and len(param.shape) < 2:  # a row, pages, where they begin
             array = np.arange(prod(param.shape), dtype=param.type).reshape(param.shape)
         else:
-            array = rng.integers(-1, 2, param.shape).astype(param.type)
+            array = rng.integers(-1, 2, param.shape, dtype="int8").astype(param.type)
         made.append(array)
     return made
 

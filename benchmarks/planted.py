@@ -24,7 +24,7 @@ from workbench.runtime import Built
 from workbench.runtime.devices import device
 from workbench.runtime.job import Time
 from workbench.runtime.worker import Worker
-from workbench.tuning.bench import START_SECONDS, YARDSTICK
+from workbench.tuning.bench import START_SECONDS, yardstick
 from workbench.tuning.measure import Local
 from workbench.tuning.space import Candidate
 
@@ -82,7 +82,7 @@ class Planted(Local):
             kernel = replace(kernel, source=HEAD + FAULTS[choice][0])
         if choice == KILLED:
             # It has started, and the kernel that tells clocks is compiled: what is killed is ours.
-            self.workers[0].ask(Time(YARDSTICK), START_SECONDS)
+            self.workers[0].ask(Time(yardstick()), START_SECONDS)
             Thread(target=self._kill).start()
         return super().submit(replace(candidate, kernel=kernel))
 

@@ -1,4 +1,7 @@
-"""The command line: ``workbench lab`` opens the lessons, ``open`` a link, ``doctor`` looks."""
+"""The command line: ``workbench lab`` opens the lessons, ``open`` a link, ``doctor`` looks.
+
+``play`` writes a page that opens links.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from typing import Any
 
 import workbench
 from workbench import runtime
+from workbench.diag import Fail, size_text
 from workbench.history.write_whole import write_whole
+from workbench.widgets.play.page import PYODIDE, write_page
 
 _PACKAGES = ("numpy", "jupyterlab", "ipywidgets", "anywidget", "pygments", "matplotlib")
 
@@ -40,9 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     link = commands.add_parser("open", help="open a link's lab in JupyterLab, in a new notebook")
     link.add_argument("url", help="a link of a lab, in quotes")
     _add_jupyter(link, "where the notebook is put")
+    play = commands.add_parser("play", help="write a page that opens links without Python")
+    play.add_argument(
+        "file", type=Path, nargs="?", default=Path("play.html"), help="(default: %(default)s)"
+    )
+    folder = "address of the folder that it fetches Pyodide from (default: %(default)s)"
+    play.add_argument("--pyodide", default=PYODIDE, metavar="ADDRESS", help=folder)
     options = parser.parse_args(arguments)
     if options.command == "doctor":
         return print_doctor(options.json)
+    if options.command == "play":
+        return write_play(options.file, options.pyodide)
     if options.command == "open":
         return open_link(options.url, options.dir, options.port, not options.no_browser)
     return open_lab(options.dir, options.port, not options.no_browser, options.copy_only)
@@ -204,6 +217,21 @@ def write_notebook(url: str, folder: Path) -> Path:
     made = {"cells": [cell], "metadata": {"kernelspec": python}, "nbformat": 4, "nbformat_minor": 5}
     write_whole(path, json.dumps(made, indent=1) + "\n")
     return path
+
+
+# --- play -----------------------------------------------------------------------------------------
+
+
+def write_play(path: Path, pyodide: str) -> int:
+    """Write a page that opens links to `path`, and say how links are made to it."""
+    try:
+        write_page(path, pyodide)
+    except (Fail, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"made  {path} ({size_text(path.stat().st_size)}): put it on any web server")
+    print(f'links to it: wb.lab(sch, address="https://…/{path.name}"), or any link\'s # behind it')
+    return 0
 
 
 # --- doctor ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Request, expect, sync_playwright
 
 from tests.browser.jupyter import (
     CHROMIUM_ARGS,
@@ -21,6 +21,8 @@ from tests.browser.jupyter import (
     open_lab,
 )
 from tests.browser.plain import SIZE, Plain, plain_page
+
+expect.set_options(timeout=20_000)  # ms: what comes late on a busy machine comes
 
 LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
 

@@ -72,6 +72,11 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     lab_page.keyboard.press("Escape")
     expect(lines).to_be_hidden()
     expect(take).to_be_focused()
+    lab_page.keyboard.press("Tab")
+    expect(card.get_by_role("button", name="write into the cell above")).to_be_focused()
+    lab_page.keyboard.press("Enter")
+    expect(card).to_contain_text("written: run that cell")
+    assert lab_page.evaluate(WRITE, ["exercise-start", STEPS]) == LINES
 
 
 LECTURE = """import os, numpy as np, workbench as wb
@@ -125,8 +130,11 @@ def test_before_a_class_quiz_and_player_are_larger_and_a_key_leads_on(lab_page: 
 
     player.get_by_role("button", name="full screen").click()
     lab_page.wait_for_function("document.fullscreenElement?.matches('.wb-player')")
+    expect(player.locator(".wb-player-ask")).to_contain_text("When does block 2 start?")
     lab_page.keyboard.press("PageDown")
-    expect(player).to_contain_text("Time 1: ")
+    expect(player.locator(".wb-player-ask")).to_have_text("You say: time 0.")
+    lab_page.keyboard.press("PageDown")
+    expect(player).to_contain_text("time 4 steps: ")
     shoot(lab_page, "lecture-player")
     accessible(lab_page, ".wb-player")
     lab_page.evaluate("document.exitFullscreen()")

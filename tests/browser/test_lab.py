@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.browser.axe import accessible
 from tests.browser.jupyter import PANEL, RESTART, Server, run_cells
 from tests.browser.plain import Plain
@@ -335,9 +336,10 @@ ENDS = """pane => {
 
 def test_a_line_and_a_pane_that_go_on_say_so(plain: Plain):
     plain.page.set_viewport_size({"width": 850, "height": 590})  # JupyterLab's panel at 1280 x 720
-    labs = plain.run_cells("03_local_blocking.ipynb", 18).locator(".wb-lab")
-    lab = labs.filter(has=plain.page.locator(".wb-fold")).first
-    lab.evaluate("lab => lab.scrollIntoView({ block: 'center' })")
+    sch = Schedule(matmul(64))
+    blocking_with_shared(sch, 4, 4, 4, 4, 4)
+    sch.goto(16)  # in whose indices are brackets, in which no line is broken
+    lab = plain.open([wb.lab(sch)]).locator(".wb-lab")
     body = lab.locator(".wb-program .wb-body")
     expect(body).to_have_attribute("data-more", "right below")
     ends, told = body.evaluate(ENDS)
@@ -398,6 +400,9 @@ WAIT = """import os, time
 end = time.monotonic() + 30
 while {} and time.monotonic() < end: time.sleep(0.01)
 assert time.monotonic() < end"""
+TELL = """from ipywidgets.widgets import widget
+for view in list(widget._instances.values()): view.send_state()
+"""
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
 BUSY = re.compile("^Python (is busy|has not answered)")
 
@@ -422,11 +427,17 @@ def test_while_a_cell_runs_a_lab_says_that_python_is_busy_and_then_goes_on(
 
 
 def test_a_kernel_that_can_answers_clicks_while_a_cell_runs(lab_page: Page):
-    """In a thread of its own, so that the cell, which waits for the click, comes to an end."""
+    """In a thread of its own, so that the cell, which waits for the click, comes to an end.
+
+    Also where the cell has told the lab something before.
+    """
     lab = first_lab(lab_page)
     if not lab_page.evaluate(f"{KERNEL}.supportsSubshells"):
         pytest.skip("this ipykernel has no subshells")
-    lab_page.evaluate(BEGIN, WAIT.format("len(sch.history) < 2"))
+    # until JupyterLab has been told of the thread, it sends what is asked behind the cell
+    threads = f"[...{KERNEL}._comms.values()].map((comm) => comm.subshellStarted)"
+    lab_page.evaluate(f"() => Promise.all({threads}).then(() => null)")
+    lab_page.evaluate(BEGIN, TELL + WAIT.format("len(sch.history) < 2"))
     step(lab, "split", "loop i", factors="[2, 4]")
     lab_page.evaluate("window.began")
     expect(lab.locator(".wb-said")).to_contain_text("Step 1")

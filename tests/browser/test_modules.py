@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.insight.test_issued import wide_kernel
 from tests.support.random_tracks import random_track
 from tests.widgets.test_static import MODULES
+from workbench.insight.block_time import block_time
 from workbench.widgets import static
 
 FOLDER = Path(static.__file__).parent
-ALONE = sorted(set(MODULES) - {"offline.js"})  # which is a page's and starts at once
+# The others are pages' own, or a worker's, and start at once.
+ALONE = sorted(set(MODULES) - {"offline.js", "playing.js", "python.js"})
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +114,47 @@ def test_what_room_there_is_goes_to_the_lines_behind_what_stays(
     code = "({ filled }, [stay, room]) => filled(stay, room)"
     made = call(page, "fold.js", code, [stay, room])
     assert [k for k, stays in enumerate(made) if not stays and left] == left
+
+
+def test_a_nest_is_folded_whole_under_its_name_and_opened_where_there_is_room(page: Page):
+    """A line that changed or is kept is in no fold, whatever its nest does."""
+    code = """({ foldUnchanged }, [changed, kept, room]) => {
+      const row = (_, k) => {
+        const div = document.createElement("div");
+        div.className = `wb-line wb-${changed.includes(k) ? "edit" : "same"}`;
+        div.innerHTML = `<span class="wb-number">${k + 1}</span>
+          <code class="wb-text" data-indent="${k && 4}">line ${k + 1}</code>`;
+        return div;
+      };
+      const rows = Array.from({ length: 15 }, row);
+      const nests = [[3, 7, "fetch A 8 x 8"], [8, 12, "compute C"]];
+      const keeps = (one) => kept.includes(rows.indexOf(one));
+      const said = (one) => one.querySelector("button")?.textContent;
+      const number = (one) => Number(one.querySelector(".wb-number").textContent);
+      return foldUnchanged(rows, room, nests, keeps).map((one) => said(one) ?? number(one));
+    }"""
+
+    def folded(changed: list[int], kept: list[int], room: int) -> Any:
+        return call(page, "fold.js", code, [changed, kept, room])
+
+    assert folded([1], [], 7) == [1, 2, "⋯ fetch A 8 x 8", "⋯ compute C", 13, 14, 15]
+    assert folded([1], [], 11) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
+    assert folded([1], [4], 7) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
+    assert folded([1, 9], [], 7) == [1, 2, "⋯ fetch A 8 x 8", *range(8, 16)]
+    assert folded([1], [], 15) == [*range(1, 16)]
+
+
+def test_a_line_is_broken_at_calls_and_operators_and_in_no_index(page: Page):
+    def pieces(text: str) -> list[str]:
+        breaks = call(page, "code.js", "({ breaksOf }, text) => breaksOf(text)", text)
+        return [text[a:b] for a, b in zip([0, *breaks], [*breaks, len(text)], strict=True)]
+
+    assert pieces("    T.reads(A[v0, v1], B[v1 + 1])") == ["    T.reads(A[v0, v1], ", "B[v1 + 1])"]
+    assert pieces("C[i, j] = C[i, j] + A[i]") == ["C[i, j] ", "= C[i, j] ", "+ A[i]"]
+    assert pieces('T.f((a + b) // 2, "x, y")') == ["T.f((a + b) // 2, ", '"x, y")']
+    assert pieces("for i, j in T.grid(8, 4):") == ["for i, j ", "in T.grid(8, ", "4):"]
+    assert pieces("f(0 < i and i < 9)") == ["f(0 < i ", "and i < 9)"]
+    assert pieces("for (int i = 0; i < 8; ++i) {") == ["for (int i = 0; ", "i < 8; ", "++i) {"]
 
 
 def test_a_signature_is_brief_without_its_types(page: Page):
@@ -269,6 +313,24 @@ def test_out_of_view_it_stops(page: Page):
       return [at > 1, button.ariaLabel];
     }"""
     assert call(page, "play.js", code) == [True, "play: k"]
+
+
+FLOW = """async ({ playButton }) => {
+  const passed = []; // ms
+  const end = () => passed.reduce((sum, one) => sum + one, 0);
+  await new Promise((done) => {
+    const { button } = playButton({
+      label: "time", next: (one) => passed.push(one) && end() < 100, done,
+    });
+    document.body.replaceChildren(button);
+    button.click();
+  });
+  return [passed[0], Math.max(...passed) <= 80, end() >= 100, document.body.textContent];
+}"""
+
+
+def test_time_flows_frame_by_frame_and_never_leaps(page: Page):
+    assert call(page, "play.js", FLOW) == [0, True, True, "▶"]
 
 
 def test_pointing_lights_up_a_statement_and_its_loops(page: Page):
@@ -530,7 +592,7 @@ def test_a_busy_python_is_told_at_once_and_no_click_flickers(page: Page):
 MENU = """({ verbMenu }, [style, offer]) => {
   window.asked = [];
   window.lab = {
-    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {},
+    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {}, setup: {},
     page: { names: { L1: { label: "loop i, 8 times" } } },
     offer: () => lab.offers[lab.place],
     choose: (key) => { lab.place = key; },
@@ -657,3 +719,32 @@ def test_a_browser_finds_what_python_finds_at_a_thousand_times(page: Page):
                 track.told(t), track.later(t), track.earlier(t), track.next_mark(t),
                 track.last_mark(t), [list(span[:5]) for span in track.running(t)],
             ]  # fmt: skip
+
+
+ASK = """(js, kernels) => kernels.map(([requests, asked, block, threads, at]) =>
+  at.map(([warp, t]) => {
+    const span = js.issuedAt(requests, warp, t);
+    if (!span) return null;
+    const { sort, digits } = span;
+    return [sort, digits, asked[sort] && js.lanesAt(asked[sort], block, threads, warp, digits)];
+  }))"""
+
+
+def test_a_browser_knows_what_lanes_ask_for_at_a_thousand_times(page: Page):
+    rng, asked, wanted = random.Random(7), list[Any](), list[Any]()
+    for seed in range(10):
+        time = block_time(wide_kernel(seed))
+        grid, threads, rows = time.kernel.grid, time.kernel.block, time.warps.rows
+        x, y, z = (rng.randrange(int(size)) for size in grid)
+        at = [(rng.randrange(rows), rng.uniform(0, time.warps.length)) for _ in range(100)]
+        terms = [one.plain() for one in time.asked]
+        asked.append([time.requests.plain(), terms, [x, y, z], threads, at])
+        for warp, t in at:
+            spans = [span for span in time.requests.running(t) if span.row == warp]
+            wanted += [
+                [s.sort, s.digits, None if terms[s.sort] is None
+                 else [*time.asked[s.sort].lanes((x, y, z), threads, warp, s.digits)]]
+                for s in spans
+            ] or [None]  # fmt: skip
+    assert [one for row in call(page, "lanes.js", ASK, asked) for one in row] == wanted
+    assert len(wanted) == 1000 and sum(one is not None for one in wanted) > 300

@@ -46,7 +46,7 @@ def test_they_fit_and_their_letters_are_read(
     page.add_style_tag(content=f".wb-lab {{ height: {height}px !important }}")
     for pane in COST_PANES:
         turn_to(page, pane)
-        drawing = page.locator(".wb-strips > svg").filter(visible=True)
+        drawing = page.locator(":is(.wb-strips, .wb-track-plot) > svg").filter(visible=True)
         expect(drawing).to_have_count(1)
         assert drawing.evaluate(SMALLEST) >= 11.9
         body = page.locator(".wb-machine .wb-body")

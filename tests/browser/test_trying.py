@@ -13,6 +13,7 @@ from tests.browser.axe import accessible
 from tests.browser.plain import Plain
 from tests.browser.test_lab import QUIET, shoot
 from tests.browser.test_menu import mark
+from workbench.widgets.ask import session
 
 STEP = 14  # px of a drag from one value to the next, as grip.js has it
 
@@ -42,7 +43,10 @@ def sch() -> wb.Schedule:
     return sch
 
 
-def test_a_number_of_a_finished_kernel_is_dragged(plain: Plain, sch: wb.Schedule) -> None:
+def test_a_number_of_a_finished_kernel_is_dragged(
+    plain: Plain, sch: wb.Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "SLOW", 60.0)  # times are worked out however slow the machine is
     lab_ = wb.lab(sch, panes=["TensorIR", "tiles"])
     lab = plain.open([lab_]).locator(".wb-lab")
     page, head = plain.page, lab.locator(".wb-would-head")
@@ -72,6 +76,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(plain: Plain, sch: wb.Schedule
     assert json.dumps([lab_.session.state, len(sch.history)], default=str) == known
     expect(lab.locator(".wb-menu")).to_be_hidden()
     # what would be refused is told, and release takes nothing
+    lab.get_by_role("button", name="fetch A_shared").click()
     drag(number(lab, "ax0_ax1_fused_1"), -1)
     expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, would be refused then.")
     accessible(page, ".wb-would-head")

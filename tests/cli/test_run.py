@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 from pathlib import Path
 
 import pytest
 
 import run
+from workbench.widgets.play.page import PYODIDE
 
 
 @pytest.fixture
@@ -322,6 +324,38 @@ def test_programs_that_the_caller_names_are_taken(as_root, monkeypatch, capsys):
     monkeypatch.setenv("WORKBENCH_CHROMIUM", "/opt/chromium")
     assert run.tools()["WORKBENCH_CHROMIUM"] == "/opt/chromium"
     assert capsys.readouterr().out == ""
+
+
+def test_npm_brings_a_browsers_python_once(checkout: Path, as_root, monkeypatch):
+    run.VENV.mkdir()
+    folder = run.VENV / "pyodide"
+    monkeypatch.setattr(run, "PYODIDE_FOLDER", folder)
+    as_root(1000)
+    run.fetch_pyodide()  # without npm
+    monkeypatch.setattr(run.shutil, "which", lambda name: name)
+    monkeypatch.setattr(run.subprocess, "run", refuse)
+    run.fetch_pyodide()
+    assert not any(run.VENV.iterdir())
+    monkeypatch.setattr(run.subprocess, "run", packing)
+    run.fetch_pyodide()
+    run.fetch_pyodide()
+    assert (folder / "pyodide.mjs").read_text() == f"pyodide@{run.PYODIDE}"
+    assert [*run.VENV.iterdir()] == [folder]
+    assert f"/v{run.PYODIDE}/" in PYODIDE  # what pages fetch
+
+
+def refuse(call, **_: object) -> None:
+    raise subprocess.CalledProcessError(1, call)
+
+
+def packing(call: list[str], **_: object) -> None:
+    """What `npm pack` does; the files of the package hold its name."""
+    folder, name = Path(call[-2]), call[-1]
+    (folder / "package").mkdir()
+    for file in run.PYODIDE_FILES:
+        (folder / "package" / file).write_text(name)
+    with tarfile.open(folder / "pyodide.tgz", "w:gz") as packed:
+        packed.add(folder / "package", "package")
 
 
 def test_every_check_runs_and_one_failure_is_enough(monkeypatch, capsys):

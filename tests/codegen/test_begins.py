@@ -40,8 +40,8 @@ TWO = {"A_shared": 2, "B_shared": 2}
 def test_each_statement_is_found_in_its_line_and_a_load_where_it_is_made(
     make: Callable[[], PrimFunc],
 ):
-    kernel, where = stand(lower(make(), CUDA))
-    begins, text = Begins(kernel, CUDA), source([kernel], CUDA).splitlines()
+    (kernel,), where = stand(lower(make(), CUDA))
+    begins, text = Begins([kernel], CUDA), source([kernel], CUDA).splitlines()
     seen = dict.fromkeys(("statements", "loads", "kept"), 0)
     for stmt in walk_statements(kernel.body):
         for line in begins.lines(stmt) if isinstance(stmt, Stmt) else ():

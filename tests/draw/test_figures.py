@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from workbench import ScheduleError
+from workbench.diag import Fail
+from workbench.draw import Words, picture_of
 
 pytest.importorskip("matplotlib")
 
@@ -122,3 +125,28 @@ def test_what_there_is_not_is_told_in_words(sch, picture, given, said):
 def test_a_mark_that_there_is_not(sch):
     with pytest.raises(ScheduleError, match="nowhere"):
         sch.figure("memory", before="nowhere")
+
+
+def test_each_picture_is_a_file_for_paper_in_which_words_are_text(sch, tmp_path):
+    for name in ("who", "memory", "tiles", "banks"):
+        path = tmp_path / f"{name}.svg"
+        assert sch.figure(name, path=path) is None
+        root = ElementTree.parse(path).getroot()
+        found = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        picture = picture_of(sch.func, name)
+        shapes = [shape for strip in picture.strips for shape in strip.shapes]
+        words = [shape.label for shape in shapes if isinstance(shape, Words)]
+        told = len(words) + len(picture.heads)
+        assert sorted(found[:told]) == sorted([*words, *picture.heads]), name
+        assert " ".join(found[told:]).split() == picture.caption.split(), name
+
+
+def test_another_kind_of_file_is_refused(sch):
+    with pytest.raises(Fail) as told:
+        sch.figure("who", buffer="C", path="who.png")
+    assert (
+        str(told.value)
+        == """\
+Can't write the picture to 'who.png': it is written as SVG.
+do:    end the name with .svg; without path=, .savefig(…) of what is returned writes other kinds"""
+    )

@@ -29,7 +29,7 @@ def raced(*body: Stmt, blocks: int = 2) -> Orders | None:
     axes = (("blockIdx.x", bx), ("threadIdx.x", tx))
     kernel = Kernel("k", (A, N, C), (S,), (), axes, (blocks, 1, 1), (4, 1, 1), seq(*body))
     given = arrays()
-    found = race(kernel, given, (A, N, C))
+    found = race([kernel], given, (A, N, C))
     assert all(map(np.array_equal, given, arrays())), "the arrays stay as they are"
     return found
 

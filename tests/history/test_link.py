@@ -144,7 +144,10 @@ def test_what_is_no_link_is_refused_by_what_is_wrong_with_it():
         url[:-4]: CHANGED + AGAIN,
         url + "AAAA": CHANGED + AGAIN,
         url[:-90] + "A" + url[-89:]: CHANGED + AGAIN,
-        packed(b"[" * 9000): f"{CHANGED}\nfound: it is not JSON text.{AGAIN}",
+        packed(b"[" * 90): f"{CHANGED}\nfound: it is not JSON text.{AGAIN}",
+        packed(
+            b'["[",' + b"[" * 9000
+        ): f"Can't open this link: more than 100 brackets in it stand in each other.{AGAIN}",
         packed(b""): f"Can't open this link: it is empty.{AGAIN}",
         packed({**data, "at": 9}): f"{CHANGED}\nfound: part of it is missing or damaged "
         f"(it stands at step 9 of 2).{AGAIN}",

@@ -45,8 +45,11 @@ DIFFERENT = {
     for name in reversed(names())
     if "bf16" not in name
 }.values()
-# As mma_f16f16f32, of other types: by terms they take 10 s.
-BY_NUMBERS = ("mma_f16f16f16", "mma_i8i8i32", "mma_tf32tf32f32")
+# As mma_f16f16f32 and wmma of float16, of other types: by terms they take 10 s.
+BY_NUMBERS = (
+    *("mma_f16f16f16", "mma_i8i8i32", "mma_tf32tf32f32"),
+    *("wmma_sync_16x16x16_s8s8s32", "wmma_sync_16x16x16_s8s8s32_trans"),
+)
 EACH = [
     pytest.param(name, marks=[pytest.mark.fuzz] if "sync" in name or "f16f16f" in name else [])
     for name in DIFFERENT
@@ -56,7 +59,7 @@ EACH = [
 def test_what_is_of_bfloat16_is_what_is_of_float16():
     texts = tensor_intrin.TEXTS
     of_other = [name for name in texts if "bf16" in name and name != "simdgroup_fill_8x8x8_bf16"]
-    assert len(of_other) == 12
+    assert len(of_other) == 20
     for name in of_other:
         halves = [text.replace("bfloat16", "float16") for text in texts[name]]
         assert tuple(halves) == texts[name.replace("bf16", "f16")]

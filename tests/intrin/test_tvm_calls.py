@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import numpy as np
 import pytest
 
 import workbench as wb
-from workbench import ParseError, script
+from tests.support.random_programs import random_inputs
+from workbench import ParseError, emulate, script
 from workbench.intrin import tensor_intrin
 from workbench.ir import PrimFunc, structural_equal
 
@@ -77,13 +79,14 @@ def by_threads(params: str, *calls: str) -> str:
     return f'@T.prim_func\ndef f({params}):\n    with T.block("root"):\n{loop}{lines}'
 
 
-def held(name: str, dtype: str = "float16") -> str:
-    return f'{name}: T.Buffer((32, 8), "{dtype}", scope="warp", offset_factor=16)'
+def held(name: str, dtype: str = "float16", cells: int = 8) -> str:
+    return f'{name}: T.Buffer((32, {cells}), "{dtype}", scope="warp", offset_factor=16)'
 
 
 ROWS = (
     'shared: T.Buffer((16, 16), "float16", strides=("s0", "s1"), scope="shared", offset_factor=16)'
 )
+BYTES = ROWS.replace("(16, 16)", "(32, 16)").replace("float16", "int8")
 POINTER = 'T.tvm_access_ptr(T.type_annotation("float16"), shared.data, shared.elem_offset, 256, 1)'
 
 
@@ -109,6 +112,11 @@ SAME_BY_THREADS = {
     "mma_ldmatrix_f16_a_trans": ldmatrix(True, LOWER),
     "mma_ldmatrix_f16_b": ldmatrix(True, UPPER),
     "mma_ldmatrix_f16_b_trans": ldmatrix(False, LOWER),
+    "mma_ldmatrix_i8_b": by_threads(
+        f"{held('warp', 'int8', 16)}, {BYTES}",
+        'ptx_legacy.ldmatrix(T.bool(True), 4, ".b16", warp.data, warp.elem_offset + 16 * tx, '
+        f"{POINTER.replace('float16', 'int8').replace('256', '512')}, {STRIDE})",
+    ),
     "mma_f16f16f32": MMA,
     "mma_fill_16x16_f32": by_threads(
         held("C", "float32"), "cuda.mma_fill_legacy(8, C.data, C.elem_offset)"
@@ -130,6 +138,94 @@ def parsed(text: str) -> PrimFunc:
     func = script.parse(text)
     assert isinstance(func, PrimFunc)
     return func
+
+
+# Fragments that TVM lays out in a pass: the number of a register is told, and not read.
+SOURCE = 'src: T.Buffer(({}), "float16", {}scope="shared.dyn", offset_factor=1)'
+STRIDES = 'strides=("s0", "s1"), '
+
+
+def laid_out(name: str, part: str, shape: str = "16, 8", dtype: str = "float16") -> str:
+    return f'{name}: T.Buffer(({shape}), "{dtype}", scope="m16n8k8.matrix{part}", offset_factor=1)'
+
+
+def described(params: str, loops: str, statement: str) -> str:
+    return f"@T.prim_func\ndef f({params}):\n    for {loops}:\n        {statement}\n"
+
+
+def loads(shape: str, part: str, turned: bool, place: str) -> tuple[str, str]:
+    to = laid_out("dst", part, shape)
+    call = (
+        f'ptx_legacy.ldmatrix(T.bool({turned}), 4, ".b16", dst.data, dst.elem_offset // 8, '
+        'T.tvm_access_ptr(T.type_annotation("float16"), src.data, src.elem_offset, 256, 1), '
+        f"{place})"
+    )
+    says = described(
+        f"{SOURCE.format(shape, '')}, {to}", f"i, j in T.grid({shape})", "dst[i, j] = src[i, j]"
+    )
+    return says, by_threads(f"{SOURCE.format(shape, STRIDES)}, {to}", call)
+
+
+TILES = ", ".join((laid_out("A", "A"), laid_out("B", "B", "8, 8"), laid_out("C", "C")))
+SMALL = (
+    f'@T.prim_func\ndef f({TILES}):\n    with T.block("root"):\n        T.ptx_legacy.mma('
+    '"m16n8k8", "row", "col", "float16", "float16", "float16", A.data, A.elem_offset // 16, '
+    "B.data, 0, C.data, 0, T.bool(False))\n"
+)
+LAID_OUT = {
+    "load_a": loads("32, 8", "A", False, "tx * src.strides[0]"),
+    "load_b": loads("8, 32", "B", True, "tx % 8 * src.strides[0] + tx // 8 * 8"),
+    "multiply": (
+        described(TILES, "i, j, k in T.grid(16, 8, 8)", "C[i, j] = C[i, j] + A[i, k] * B[k, j]"),
+        SMALL,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_calls_on_fragments_that_tvm_lays_out_do_what_they_say(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tensor_intrin, "_registered", {})
+    desc, impl = map(parsed, LAID_OUT[name])
+    assert structural_equal(script.parse(script.show(impl, "tvm")), impl)
+    made = wb.TensorIntrin.register(name, desc, impl)  # which proves it
+    one, other = random_inputs(desc, random.Random(0)), random_inputs(desc, random.Random(0))
+    emulate.evaluate(made.desc, one)
+    emulate.evaluate(made.impl, other)
+    for wanted, got in zip(one, other, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_no_kernel_is_made_of_fragments_that_tvm_lays_out():
+    text = """@T.prim_func
+def main(O: T.Buffer((16, 8), "float16")):
+    C = T.alloc_buffer((16, 8), "float16", scope="m16n8k8.matrixC")
+    for x in T.thread_binding(32, thread="threadIdx.x"):
+        for i in range(4):
+            with T.block("C"):
+                v = T.axis.spatial(128, x * 4 + i)
+                C[v // 8, v % 8] = T.float16(0)
+        for i in range(4):
+            with T.block("O"):
+                v = T.axis.spatial(128, x * 4 + i)
+                O[v // 8, v % 8] = C[v // 8, v % 8]
+"""
+    with pytest.raises(wb.ScheduleError) as refused:
+        wb.build(wb.Schedule(script.parse(text)), target="nvidia/a100")
+    assert refused.value.headline == (
+        "Can't build this: C is in m16n8k8.matrixC, which a pass of TVM's lays out."
+    )
+    assert refused.value.hint == (
+        "keep its tiles in warp memory, and take mma_ldmatrix_f16_a, mma_f16f16f32 and their kind"
+    )
+
+
+def test_a_block_in_the_root_block_may_have_its_name():
+    text = LAID_OUT["load_a"][0].replace("    for", '    with T.block("root"):\n      for')
+    text = text.replace("        dst[", '        with T.block("root"):\n            dst[')
+    func = parsed(text)
+    assert 'T.block("root_1")' in script.show(func)
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -156,7 +252,10 @@ def test_a_product_has_the_order_of_its_description(trans: str):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        (LOAD.replace("16, 16, 16, C", "8, 8, 32, C"), "a tile has 16 rows, columns and terms"),
+        (
+            LOAD.replace("16, 16, 16, C", "8, 8, 32, C"),
+            "a tile has 16 rows, columns and terms; 8 x 8 x 32",
+        ),
         (LOAD.replace(", s1, ", ", 16, "), "rows are as far apart as the first stride of A"),
         (LOAD.replace("A.access_ptr", "A.elements"), 'a tile is C.data or A.access_ptr("r"), of'),
         (FILL.replace(', dtype="handle"', ", 1"), "it takes 6 arguments"),
@@ -168,6 +267,11 @@ def test_a_product_has_the_order_of_its_description(trans: str):
         ),
         (MMA.replace("m16n8k16", "m16n8k8"), 'of float16 it is "m16n8k16", "row", "col"'),
         (by_threads(held("C"), product(0)), "two products make one of 16 x 16"),
+        (ldmatrix(False, UPPER).replace("), 4, ", "), 2, "), "a tile is four matrices of 8 rows"),
+        (ldmatrix(False, UPPER).replace("+ 8 * tx", "+ 4 * tx"), "a thread has 8 cells of warp, "),
+        (SMALL.replace('"row", "col"', '"col", "col"'), 'of float16 it is "m16n8k8", "row", "col"'),
+        (SMALL.replace("B.data", "C.data"), "it multiplies tiles in m16n8k8.matrixA, m16n8k8.mat"),
+        (LAID_OUT["load_b"][1].replace("tx // 8 * 8", "tx // 8"), "its threads give the rows of "),
     ],
 )
 def test_other_calls_are_refused(text: str, hint: str):

@@ -1,58 +1,59 @@
-"""The machine in small: a queue, drawn at each time."""
+"""The machine in small: a queue, as a track, with the warps of its blocks."""
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
-
 import pytest
 
+from tests.support.list_scheduler import Grid, places
 from workbench import lesson
-from workbench.lesson.machine import Machine, Stay, frames, stays, warps
+from workbench.diag import Fail
+from workbench.draw import Rect, warps_scene
+from workbench.lesson.machine import Machine, idle_lanes, length, start_of, told, track_of
 
 
 def test_blocks_go_to_whoever_has_room_first():
-    found = stays(8, Machine(multiprocessors=2, room=1, steps=4))
-    assert [s.start for s in found] == [0, 0, 4, 4, 8, 8, 12, 12]
-    assert [s.multiprocessor for s in found] == [0, 1] * 4
-    assert found[4] == Stay(block=4, multiprocessor=0, place=0, start=8, end=12)
+    starts = [start_of(block, 8, Machine(multiprocessors=2, room=1)) for block in range(8)]
+    assert starts == [f"time {t}" for t in (0, 0, 4, 4, 8, 8, 12, 12)]
+    assert length(17, Machine(4)) == "20 steps"
 
 
 @pytest.mark.parametrize("machine", [Machine(1), Machine(3), Machine(2, room=2), Machine(4, 3, 1)])
-def test_no_place_has_two_blocks_none_stands_empty_while_one_waits(machine: Machine):
-    found = stays(17, machine)
-    assert [s.block for s in found] == list(range(17))
-    for t in range(max(s.end for s in found)):
-        running = [(s.multiprocessor, s.place) for s in found if s.start <= t < s.end]
-        assert len(set(running)) == len(running)
-        full = len(running) == machine.multiprocessors * machine.room
-        assert full or not [s for s in found if s.start > t]
+def test_the_model_is_that_of_the_timeline(machine: Machine):
+    track = track_of(17, machine)
+    found = [track.span(track.spans[0], k)[1:5] for k in range(17)]
+    grid = Grid(machine.multiprocessors, machine.room, (float(machine.steps),), (0,) * 17)
+    assert found == places(grid)
 
 
-def test_a_warp_has_32_threads_but_for_the_last():
-    assert warps(80) == [(0, 31), (32, 63), (64, 79)]
-    assert warps(32) == [(0, 31)]
+def test_each_change_is_told():
+    assert told(track_of(3, Machine())) == [
+        "Time 0 steps: 2 of 3 blocks run, 1 wait, 0 done.",
+        "Time 4 steps: 1 of 3 blocks run, 0 wait, 2 done.",
+        "Time 8 steps: all is done.",
+    ]
 
 
-def test_each_time_is_drawn_and_told():
-    shown = frames(8, 64, Machine())
-    assert len(shown) == 17
-    assert [sentence for _, sentence in shown][5] == (
-        "Time 5: blocks running 2, 3; waiting 4, 5, 6, 7; done 0, 1."
-    )
-    for svg, _ in shown:
-        drawn = ElementTree.fromstring(svg)
-        box = [float(drawn.get(side, "0")) for side in ("width", "height")]
-        for rect in drawn.iter("{http://www.w3.org/2000/svg}rect"):
-            x, y, w, h = (float(rect.get(k, "0")) for k in ("x", "y", "width", "height"))
-            assert x + w <= box[0] and y + h <= box[1]
-        words = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-        assert words.count("warp 0: 0–31") == sum(str(w).startswith("block") for w in words)
+def test_lanes_without_a_thread_are_hollow():
+    scene = warps_scene(80)
+    lanes = [shape.role for shape in scene.shapes if isinstance(shape, Rect)]
+    assert lanes == ["stored"] * 80 + ["idle"] * 16
+    assert scene.words[-1] == "threads 64 to 79, 16 lanes empty"
+    assert idle_lanes(80) == "16 lanes" and idle_lanes(64) == "0 lanes"
 
 
 def test_the_player_tells_without_a_script():
     player = lesson.gpu(blocks=3, room=2)
     assert repr(player) == (
-        "3 blocks of 64 threads on 2 multiprocessors, room for 2 blocks each (5 pictures, one for "
-        "each time)"
+        "3 blocks of 64 threads on 2 multiprocessors, room for 2 blocks each (2 times at which "
+        "something begins or ends)"
     )
-    assert "<li>Time 0: blocks running 0, 1, 2.</li>" in player.still()
+    assert "<li>Time 0 steps: 3 of 3 blocks run, 0 wait, 0 done.</li>" in player.still()
+
+
+def test_a_guess_is_of_a_block_that_there_is():
+    with pytest.raises(Fail) as refused:
+        lesson.gpu(blocks=8, guess=8)
+    assert str(refused.value) == (
+        "Can't ask when block 8 starts: the launch has blocks 0 to 7.\n"
+        "do:    name one of them, or leave `guess` out"
+    )

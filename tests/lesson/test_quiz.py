@@ -128,4 +128,7 @@ def test_where_no_widgets_are_there_is_text(missing: str, monkeypatch: pytest.Mo
     assert isinstance(quiz, Quiz) and "1. Who computes Y[37]?" in repr(quiz)
     given, _ = quiz.answer(0, 0)
     assert given and given["head"] == "✕ It came out differently."
-    assert repr(lesson.gpu(blocks=2)).splitlines()[1] == "Time 0: blocks running 0, 1."
+    assert (
+        repr(lesson.gpu(blocks=2)).splitlines()[1]
+        == "Time 0 steps: 2 of 2 blocks run, 0 wait, 0 done."
+    )

@@ -12,6 +12,7 @@ from workbench import script, target
 from workbench.diag import Fail, Refusal
 from workbench.ir import Barrier, WaitGroup, walk
 from workbench.lesson.checking import check_kernels
+from workbench.lesson.programs import stages, staging
 from workbench.lower import Fault, Lowered, faults, put_ahead, with_fault
 from workbench.runtime import Built
 from workbench.runtime.building import break_it, rebuild, with_kernels
@@ -94,6 +95,21 @@ def test_what_a_kernel_has_not_cannot_be_taken_away(fault: Fault):
         "do:    there are: barrier 1 to 2, bound 1 to 15, stride 1 to 19, copy A_shared, "
         "copy B_shared"
     )
+
+
+def test_of_several_kernels_one_is_named():
+    built = wb.build(staging(stages(16, 16, (1, 2, 1), (1, 2, 1)), "whole"))
+    with pytest.raises(ValueError, match="main has no kernel ''"):
+        with_fault(built.lowered, Fault("stride", 1), CUDA)
+    with pytest.raises(Fail) as refused:
+        break_it(built, "stride 5 of main_kernel")
+    assert str(refused.value) == (
+        "Can't break main by stride 5 of main_kernel: its kernel has no such thing.\n"
+        "do:    there are: stride 1 to 4 of main_kernel, stride 1 to 4 of main_kernel_1"
+    )
+    first, second = break_it(built, "stride 2 of main_kernel_1").kernels
+    assert script.show(first) == script.show(built.kernels[0])
+    assert script.show(second) != script.show(built.kernels[1])
 
 
 def window() -> Built:

@@ -28,6 +28,7 @@ from workbench.ir import (
     Kernel,
     Node,
     Stmt,
+    const,
     replace_node,
     rewrite,
     substitute,
@@ -53,16 +54,18 @@ def built(of: Product) -> Built:
 
 
 def test_products_are_right_on_the_emulator_and_as_cpp(gxx: str):
-    every = (ALL, PLAIN, BYTES, TF32)
+    halves = replace(ALL, k=64, sums="float16", onto=True)
+    every = (ALL, replace(PLAIN, onto=True), halves, BYTES, replace(BYTES, trans=False), TF32)
     kernels = [built(of) for of in every]
     jobs, wanted = [], []
     for number, (kernel, of) in enumerate(zip(kernels, every, strict=True)):
-        a, b, c = inputs(wb.Schedule(kernel.func))
+        a, b, *before, c = inputs(wb.Schedule(kernel.func))
         wanted.append(a.astype("float32") @ (b.T if of.trans else b).astype("float32"))
+        wanted[-1] += sum(before)
         other = c.copy()
-        kernel.emulate(a, b, c)
+        kernel.emulate(a, b, *before, c)
         np.testing.assert_array_equal(c, wanted[-1])
-        jobs.append((number, [a, b, other]))
+        jobs.append((number, [a, b, *before, other]))
     compile_cpp([kernel.lowered for kernel in kernels]).run(jobs)
     for (_, arrays), right in zip(jobs, wanted, strict=True):
         np.testing.assert_array_equal(arrays[-1], right)
@@ -150,6 +153,66 @@ def test_each_warp_has_a_fragment_of_its_own():
 
 
 # --- refusals ------------------------------------------------------------------------------------
+
+
+def narrow() -> str:
+    """Both tiles by warps of 16 threads along x and two along y."""
+    text = WARPS.replace("T.thread_binding(32,", "T.thread_binding(16,")
+    text = text.replace("range(8)", "range(16)").replace("y * 2 + x // 16", "y")
+    text = text.replace("i * 4 +", "i * 2 +").replace("x % 16", "x")
+    return text.replace('for w in T.thread_binding(2, thread="threadIdx.y")', "for w in range(2)")
+
+
+def wide() -> str:
+    """Rows of 24 halves, whose columns of 16 bytes are to change places."""
+    text = WARPS.replace("S = T.alloc_buffer((32, 16)", "S = T.alloc_buffer((32, 24)")
+    text = text.replace("A: T.Buffer((32, 16)", "A: T.Buffer((32, 24)").replace(
+        "range(8)", "range(12)"
+    )
+    cell, note = "i * 64 + y * 32 + x", 'T.block_attr({"permuted_layout": 1})'
+    text = text.replace("(32, i * 4 + y * 2 + x // 16)", f"(32, ({cell}) // 24)")
+    return text.replace("(16, x % 16)", f"(24, ({cell}) % 24)\n{' ' * 24}{note}")
+
+
+ODD = {
+    "two warps store one tile": (
+        lambda: WARPS.replace("C[vw * 16 + i, j]", "C[i, j]"),
+        "`w` can't be threadIdx.y: threads w=0 and w=1 would both write C[0, 0].",
+    ),
+    "a warp across y": (
+        narrow,
+        "a call of a warp takes 32 threads along threadIdx.x, and the block has 16.",
+    ),
+    "a swizzle of rows of 48 bytes": (
+        wide,
+        "`S` has the note permuted_layout, and S has rows of 48 bytes.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_tiles_are_refused(case: str):
+    make, why = ODD[case]
+    with pytest.raises(wb.ScheduleError) as error:
+        wb.build(wb.Schedule(script.parse(make())), target=AMPERE)
+    assert error.value.headline == f"Can't build this: {why}" and error.value.hint
+
+
+def test_two_warps_that_store_one_tile_are_a_race():
+    kernel = wb.build(wb.Schedule(script.parse(WARPS)), target=AMPERE)
+    (made,) = kernel.kernels
+    store = next(call for call in warp_calls(made) if warp_call(call).name == "mma_store")
+    y = dict(made.axes)["threadIdx.y"]
+
+    def visit(node: Node) -> Node:
+        return substitute(node, {y: const(0, "int32")}) if isinstance(node, BufferStore) else node
+
+    both = replace(made, body=replace_node(made.body, store, rewrite(store, visit)))
+    with pytest.raises(wb.EmulationError) as error:
+        emulate.run([both], inputs(wb.Schedule(kernel.func)), params=kernel.func.params)
+    assert error.value.headline == (
+        "Race on C[0]: several threads write it, with different values."
+    )
 
 
 REFUSED: dict[str, tuple[Callable[[], wb.Schedule], str, str]] = {

@@ -18,7 +18,8 @@ HELD = "metal.simdgroup"
 @cache
 def product() -> wb.Schedule:
     """A product of 16 x 16 x 32 in halves, of columns of B, a SIMD group for each 8 x 16 of C."""
-    text = PRODUCT.format(dtype="float16", value="A[vi, vk] * B[vj, vk]")
+    half = {"dtype": "float16", "of": "float16", "start": "T.float16(0)"}
+    text = PRODUCT.format(**half, value="A[vi, vk] * B[vj, vk]")
     text = text.replace("(32, 32)", "(16, 32)").replace("(32, 32, 32)", "(16, 16, 32)")
     sch = wb.Schedule(script.parse(text.replace("C: T.Buffer((16, 32)", "C: T.Buffer((16, 16)")))
     shared = [sch.cache_read("C", name, "shared") for name in "AB"]

@@ -13,9 +13,9 @@ import pytest
 
 import workbench as wb
 from tests.codegen.test_nvcc import compiled
-from tests.support.cpp import run_cpp
 from tests.support.tensor_core_conv import SMALL, expected, tensorized
 from tests.support.tensor_core_product import product, tensorize, whole
+from tests.support.together import Together
 from workbench import emulate, insight, script, target
 from workbench.codegen.cuda import CUDA
 from workbench.codegen.cuda_warps import CUDA_WARPS
@@ -24,6 +24,8 @@ from workbench.intrin import tensor_intrin
 from workbench.ir import (
     WARP_CALL,
     Barrier,
+    BufferLoad,
+    BufferStore,
     For,
     IfThenElse,
     Kernel,
@@ -31,15 +33,18 @@ from workbench.ir import (
     attrs_dict,
     is_warp_call,
     replace_node,
+    rewrite,
     walk,
 )
-from workbench.lower import lower
+from workbench.lower import least_target, lower
 from workbench.lower.warp_calls import check_warp_calls, warp_call, warp_calls
 
 
 def inputs(sch: wb.Schedule) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
-    return [rng.integers(-3, 4, p.shape).astype(p.dtype) for p in sch.func.params]
+    types = [{"bfloat16": "float32"}.get(p.type, p.type) for p in sch.func.params]
+    shapes = [p.shape for p in sch.func.params]
+    return [rng.integers(-3, 4, shape).astype(t) for shape, t in zip(shapes, types, strict=True)]
 
 
 @pytest.mark.fuzz
@@ -57,25 +62,195 @@ def test_the_convolution_of_the_tutorial_is_right():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "trans", "pad"),
-    [("float32", False, 0), ("float32", True, 0), ("float16", False, 8), ("float16", True, 0)],
+    ("of", "dtype", "trans", "pad"),
+    [
+        ("float16", "float32", False, 0),
+        ("float16", "float16", False, 8),
+        ("float16", "float16", True, 0),
+        ("bfloat16", "float32", False, 0),
+        ("int8", "int32", True, 16),
+    ],
 )
-def test_products_are_right_on_the_emulator_and_as_cpp(gxx: str, dtype: str, trans: bool, pad: int):
-    sch = whole(dtype, trans, pad)
+def test_products_are_right_on_the_emulator_and_as_cpp(
+    as_cpp: Together, of: str, dtype: str, trans: bool, pad: int
+):
+    sch = whole(dtype, trans, pad, of)
     a, b, c = inputs(sch)
-    kernel, other = wb.build(sch), c.copy()
-    wanted = a.astype("float32") @ (b.T if trans else b).astype("float32")
+    least = least_target(sch.func)
+    assert least == ("nvidia/a100" if of == "bfloat16" else "cuda")
+    kernel, none = wb.build(sch, least), c.copy()
+    wanted = a.astype(c.dtype) @ (b.T if trans else b).astype(c.dtype)
     kernel.emulate(a, b, c)
     np.testing.assert_array_equal(c, wanted)
-    run_cpp(kernel.lowered, [a, b, other])
-    np.testing.assert_array_equal(other, wanted)
+    if of == "bfloat16":  # the upper halves of float32
+        a, b = (x.view("uint16")[:, 1::2].copy() for x in (a, b))
+    as_cpp.expect(kernel.lowered, [a, b, none], [a, b, c])
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_rows_that_a_tile_stores_to_are_padded_whoever_asks(
+    early: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """By the block that stores, ahead of tensorize or as it stands inside of the tile then."""
+    head = '@T.prim_func\ndef main(O: T.Buffer((32, 32), "float32")):\n'
+    sch = wb.Schedule(
+        script.parse(
+            f"{head}    for i, j in T.grid(32, 32):\n"
+            '        with T.block("O"):\n'
+            '            vi, vj = T.axis.remap("SS", [i, j])\n'
+            "            O[vi, vj] = T.float32(1)\n"
+        )
+    )
+    sch.cache_write("O", 0, "shared")
+    sch.cache_write("O", 0, "wmma.accumulator")
+    stores = "O_shared_wmma_accumulator"
+    i, j = sch.get_loops("O_shared")
+    i_0, i_1 = sch.split(i, factors=[None, 16])
+    sch.bind(sch.split(sch.fuse(i_1, j), factors=[None, 32])[1], "threadIdx.x")
+    sch.bind(i_0, "blockIdx.x")
+    for block in (stores, "O"):
+        sch.compute_at(block, i_0)
+    monkeypatch.setattr(tensor_intrin, "_registered", {})
+    fill = wb.TensorIntrin.get("wmma_fill_16x16x16_f32")
+    texts = (
+        func.script().replace("T.float32(0)", "T.float32(1)") for func in (fill.desc, fill.impl)
+    )
+    wb.TensorIntrin.register("fill_with_1", *map(script.parse, texts))
+    pad = ("storage_align", stores, 0, 0, 16, 4)
+    if early:
+        sch.apply(*pad)
+    for block, name in (("O", "fill_with_1"), (stores, "wmma_store_16x16x16_f32_shared")):
+        i, j = sch.get_loops(block)[1:]
+        j_0, j_1 = sch.split(j, factors=[None, 16])
+        sch.reorder(j_0, i, j_1)
+        sch.tensorize(i, name)
+    if not early:
+        sch.apply(*pad)
+    kernel = wb.build(sch)
+    assert re.search(r"wmma_store_f32_shared\(&O_shared.*, 36\);", kernel.source)
+    out = np.zeros((32, 32), "float32")
+    kernel.emulate(out)
+    assert (out == 1).all()
+
+
+IN_PLACE = """@T.prim_func
+def main(
+    A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"),
+    C: T.Buffer((32, 32), "float32")
+):
+    D = T.alloc_buffer((32, 32), scope="wmma.accumulator")
+    for i_0 in T.thread_binding(2, thread="threadIdx.y"):
+        for j_0, k_0, i_1, j_1, k_1 in T.grid(2, 2, 16, 16, 16):
+            with T.block("D"):
+                vi = T.axis.spatial(32, i_0 * 16 + i_1)
+                vj = T.axis.spatial(32, j_0 * 16 + j_1)
+                vk = T.axis.reduce(32, k_0 * 16 + k_1)
+                with T.init():
+                    D[vi, vj] = C[vi, vj]
+                D[vi, vj] = D[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+        for j_0, i_1, j_1 in T.grid(2, 16, 16):
+            with T.block("C"):
+                vi = T.axis.spatial(32, i_0 * 16 + i_1)
+                vj = T.axis.spatial(32, j_0 * 16 + j_1)
+                C[vi, vj] = D[vi, vj]
+"""
+
+
+def test_sums_go_on_from_c_in_place(as_cpp: Together):
+    """C is loaded into fragments, which live through all turns of a loop with barriers in it."""
+    sch = wb.Schedule(script.parse(IN_PLACE))
+    for name, part in (("A", "a"), ("B", "b")):
+        near = sch.cache_read("D", name, "shared")
+        held = sch.cache_read("D", f"{name}_shared", f"wmma.matrix_{part}")
+        for block in (held, near):
+            sch.compute_at(block, sch.get_loops("D")[2])
+        cells = sch.fuse(*sch.get_loops(near)[-2:])
+        _, y, x = sch.split(cells, factors=[None, 2, 32])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+        tensorize(sch, f"{name}_shared_wmma_matrix_{part}", f"wmma_load_16x16x16_f16_{part}_shared")
+    sch.decompose_reduction("D", sch.get_loops("D")[2])
+    tensorize(sch, "D_init", "wmma_load_16x16x16_f32_c_global")
+    tensorize(sch, "D_update", "wmma_sync_16x16x16_f16f16f32", -3)
+    tensorize(sch, "C", "wmma_store_16x16x16_f32_global")
+    a, b, c = inputs(sch)
+    kernel, before = wb.build(sch), c.copy()
+    kernel.emulate(a, b, c)
+    np.testing.assert_array_equal(c, before + a.astype("float32") @ b.astype("float32"))
+    as_cpp.expect(kernel.lowered, [a, b, before], [a, b, c])
+    asked = [one for one in insight.issued(kernel.kernels).asked if one.buffer == "C"]
+    for how in ("read", "write"):  # both by pairs of neighbours, four of a tile for each lane
+        assert sum(one.requests for one in asked if one.access == how) == 4 * 4
+    assert kernel.source.count(" wmma_load_c_f32_global(D") == 1
+
+
+UNEVEN = """@T.prim_func
+def main(
+    A: T.Buffer((30, 20), "float16"), B: T.Buffer((20, 28), "float16"),
+    E: T.Buffer((30, 28), "float32"), C: T.Buffer((30, 28), "float32")
+):
+    D = T.alloc_buffer((30, 28))
+    for i, j, k in T.grid(30, 28, 20):
+        with T.block("D"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                D[vi, vj] = T.float32(0)
+            D[vi, vj] = D[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+    for i, j in T.grid(30, 28):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = D[vi, vj] * T.float32(2) + E[vi, vj] * T.float32(3)
+"""
+
+
+def test_sizes_that_no_tile_divides_are_padded_and_scaled_behind_the_tiles(as_cpp: Together):
+    """C = 2 A B + 3 E, with tiles of zeros around, by way of shared memory."""
+    sch = wb.Schedule(script.parse(UNEVEN))
+    whole_tiles = sch.fork()
+    i = whole_tiles.split(whole_tiles.get_loops("D")[0], factors=[None, 16])[1]
+    with pytest.raises(wb.ScheduleError, match=r"its T.where cuts off a part of the last turn"):
+        whole_tiles.tensorize(i, "wmma_sync_16x16x16_f16f16f32")
+    sch.pad_einsum("D", [16, 16, 16])
+    sch.compute_inline("D_pad")
+    for block in ("D", "A_pad", "B_pad"):
+        sch.set_scope(block, 0, "shared")
+    held = [sch.cache_read("D", f"{n}_pad_shared", f"wmma.matrix_{n.lower()}") for n in "AB"]
+    sch.cache_write("D", 0, "wmma.accumulator")
+    stores = "D_pad_shared_wmma_accumulator"
+    (i_0, i), (j_0, j), (k_0, k) = (
+        sch.split(loop, factors=[None, 16]) for loop in sch.get_loops("D")
+    )
+    sch.reorder(i_0, k_0, j_0, i, j, k)
+    sch.bind(i_0, "blockIdx.x")
+    for block in (stores, "C"):
+        sch.reverse_compute_at(block, i_0)
+    for block in (*held, "A_pad", "B_pad"):
+        sch.compute_at(block, k_0)
+    for block in ("A_pad", "B_pad", "C"):
+        cells = sch.fuse(*sch.get_loops(block)[-2:])
+        sch.bind(sch.split(cells, factors=[None, 32])[1], "threadIdx.x")
+    sch.decompose_reduction("D", k_0)
+    for block in (held[1], stores):
+        i, j = sch.get_loops(block)[-2:]
+        sch.reorder(sch.split(j, factors=[None, 16])[0], i)
+    tensorize(sch, "D_init", "wmma_fill_16x16x16_f32")
+    for block, part in zip(held, "ab", strict=True):
+        tensorize(sch, block, f"wmma_load_16x16x16_f16_{part}_shared")
+    tensorize(sch, "D_update", "wmma_sync_16x16x16_f16f16f32", -3)
+    tensorize(sch, stores, "wmma_store_16x16x16_f32_shared")
+    a, b, e, c = inputs(sch)
+    kernel, none = wb.build(sch), c.copy()
+    kernel.emulate(a, b, e, c)
+    np.testing.assert_array_equal(c, 2 * (a.astype("float32") @ b.astype("float32")) + 3 * e)
+    as_cpp.expect(kernel.lowered, [a, b, e, none], [a, b, e, c])
 
 
 def test_nvcc_takes_every_function(nvcc: str, tmp_path: Path):
     functions = [t.format(function=CUDA.function, name=n) for n, t in CUDA_WARPS.items()]
     others = "\n".join(functions).replace("static ", "")
     text = f"{wb.build(whole('float16', trans=True)).source}namespace others {{\n{others}\n}}\n"
-    compiled(nvcc, text, tmp_path, "-arch=sm_75", "-cubin")
+    text = text.replace("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\n#include <cuda_bf16.h>")
+    compiled(nvcc, text, tmp_path, "-arch=sm_80", "-cubin")
 
 
 def test_what_a_warp_does_together_counts_once():
@@ -254,6 +429,57 @@ def test_other_gpus_have_no_such_calls(name: str):
         lower(whole().func, target.get(name))
     with pytest.raises(wb.ScheduleError, match="has no calls of a warp on tiles of 16 x 16"):
         wb.runtime.rebuild(wb.build(whole()), name)
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "told"),
+    [
+        (
+            "bfloat16",
+            "cuda",
+            "any CUDA GPU, sm_75, does not multiply bfloat16 by bfloat16 with sums in float32",
+        ),
+        (
+            "int8",
+            "nvidia/tesla-v100",
+            "NVIDIA V100 SXM2, sm_70, does not multiply int8 by int8 with sums in int32",
+        ),
+    ],
+)
+def test_types_that_a_gpu_does_not_multiply(of: str, name: str, told: str):
+    func = whole("int32" if of == "int8" else "float32", of=of).func
+    with pytest.raises(Refusal) as refused:
+        lower(func, target.get(name))
+    assert refused.value.headline == told
+    listed = refused.value.hint.removeprefix("build it for a GPU that does: ").split(", ")
+    assert "'nvidia/a100'" in listed and f"'{name}'" not in listed
+
+
+def test_tiles_of_two_types_are_not_multiplied():
+    kernel = lower(whole().func, target.get("cuda")).kernels[0]
+    second = next(b for b in kernel.allocs if b.tag == "wmma.matrix_b")
+    other = replace(second, type="int8")
+
+    def visit(node: object) -> object:
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer is second:
+            return replace(node, buffer=other)
+        return node
+
+    mixed = replace(
+        kernel,
+        body=rewrite(kernel.body, visit),
+        allocs=tuple(other if b is second else b for b in kernel.allocs),
+        views=tuple((other if b is second else b, w) for b, w in kernel.views),
+    )
+    with pytest.raises(Refusal) as refused:
+        check_warp_calls(mixed, target.get("cuda"))
+    assert refused.value.headline == (
+        "no call of a warp multiplies float16 by int8 with sums in float32"
+    )
+    assert refused.value.hint == (
+        "let both tiles have one type, and one that is summed so: float16 in float16, float16 in "
+        "float32, int8 in int32, bfloat16 in float32"
+    )
 
 
 def test_loops_with_a_note_of_one_s_own_are_no_call():

@@ -56,6 +56,12 @@ def test_times_of_a_program(monkeypatch):
     assert recorded.times(program(n=10)) == ()
 
 
+def test_the_time_of_the_device_with_the_most_runs_comes_first(monkeypatch):
+    runs = (run(program(), "NVIDIA A100"), run(program()), run(program(n=16)))
+    monkeypatch.setattr(recorded, "all_runs", lambda: runs)
+    assert [t.device for t in recorded.times(program())] == ["NVIDIA H200", "NVIDIA A100"]
+
+
 def test_everything_that_ships_reads(monkeypatch):
     runs = recorded.all_runs()
     assert all(r.timing.kind == "recorded" and r.timing.samples for r in runs)

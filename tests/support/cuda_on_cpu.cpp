@@ -41,7 +41,7 @@ ucontext_t scheduler;
 std::vector<Fiber> fibers;
 Fiber* current;
 unsigned running;  // threads of a block
-std::deque<float[256]> tiles;  // that they hold
+std::deque<double[256]> tiles;  // that they hold
 const Launch* launched;
 void** launched_arrays;
 
@@ -193,12 +193,12 @@ bool holds_tile(const void* registers) {
   return held[0] == TILE && held[1] < tiles.size();
 }
 
-float* tile_in(const void* registers) {
+double* tile_in(const void* registers) {
   if (!holds_tile(registers)) fail("a fragment is read that nothing was loaded into");
   return tiles[((const unsigned*)registers)[1]];
 }
 
-float* new_tile_in(void* registers) {
+double* new_tile_in(void* registers) {
   if (!holds_tile(registers)) {
     unsigned held[2] = {TILE, (unsigned)tiles.size()};
     tiles.emplace_back();

@@ -119,44 +119,64 @@ using __nv_bfloat16 = Narrow<BrainBits>;
 
 // Calls of a warp: each thread has all of a tile, and does what all do together. Its registers
 // hold the number of the tile; what nothing was loaded into holds none.
-float* tile_in(const void* registers);  // refused where it holds none
-float* new_tile_in(void* registers);
+double* tile_in(const void* registers);  // refused where it holds none
+double* new_tile_in(void* registers);
 void check_tile(const void* shared, unsigned row_bytes);
 template <typename Cell> void load_tile(void* to, const Cell* from, int stride, bool turned) {
-  check_tile(from, stride * sizeof(Cell));
-  float* tile = new_tile_in(to);
+  double* tile = new_tile_in(to);
   for (int k = 0; k < 256; ++k)
     tile[turned ? k % 16 * 16 + k / 16 : k] = from[k / 16 * stride + k % 16];
 }
+template <typename Cell> void load_shared(void* to, const Cell* from, int stride, bool turned) {
+  check_tile(from, stride * sizeof(Cell));
+  load_tile(to, from, stride, turned);
+}
 template <typename Cell> void store_tile(Cell* to, const void* from, int stride) {
-  const float* tile = tile_in(from);
+  const double* tile = tile_in(from);
   for (int k = 0; k < 256; ++k) to[k / 16 * stride + k % 16] = tile[k];
 }
-template <typename Cell> void add_product(void* sum, const void* a, const void* b) {
-  float *made = tile_in(sum), *left = tile_in(a), *right = tile_in(b);
+template <typename Cell, typename Sum> void add_product(void* sum, const void* a, const void* b) {
+  double *made = tile_in(sum), *left = tile_in(a), *right = tile_in(b);
   for (int k = 0; k < 256; ++k) {
-    Cell total = made[k];
+    Sum total = made[k];
     for (int t = 0; t < 16; ++t)
-      total = total + Cell(left[k / 16 * 16 + t]) * Cell(right[t * 16 + k % 16]);
+      total = total + Sum(Cell(left[k / 16 * 16 + t])) * Sum(Cell(right[t * 16 + k % 16]));
     made[k] = total;
   }
 }
 template <typename Cell> void fill_tile(void* to, Cell value) {
-  float* tile = new_tile_in(to);
+  double* tile = new_tile_in(to);
   for (int k = 0; k < 256; ++k) tile[k] = value;
 }
-inline void wmma_load_a_row(unsigned* to, const half* from, int n) { load_tile(to, from, n, false); }
-inline void wmma_load_b_row(unsigned* to, const half* from, int n) { load_tile(to, from, n, false); }
-inline void wmma_load_b_col(unsigned* to, const half* from, int n) { load_tile(to, from, n, true); }
-#define FRAGMENTS(short, Cell, Register, order)                                            \
-  inline void wmma_mma_##short##_##order(Register* s, const unsigned* a, const unsigned* b) { \
-    add_product<Cell>(s, a, b);                                                            \
+#define LOADS(suffix, Cell)                                                                        \
+  inline void wmma_load_a_row##suffix(unsigned* to, const Cell* from, int n) {                     \
+    load_shared(to, from, n, false);                                                               \
+  }                                                                                                \
+  inline void wmma_load_b_row##suffix(unsigned* to, const Cell* from, int n) {                     \
+    load_shared(to, from, n, false);                                                               \
+  }                                                                                                \
+  inline void wmma_load_b_col##suffix(unsigned* to, const Cell* from, int n) {                     \
+    load_shared(to, from, n, true);                                                                \
   }
-FRAGMENTS(f16, half, unsigned, row) FRAGMENTS(f16, half, unsigned, col)
-FRAGMENTS(f32, float, float, row) FRAGMENTS(f32, float, float, col)
-#undef FRAGMENTS
+LOADS(, half) LOADS(_bf16, __nv_bfloat16) LOADS(_i8, signed char)
+#undef LOADS
+#define PRODUCT(name, Cell, Sum, Register)                                         \
+  inline void wmma_mma_##name(Register* s, const unsigned* a, const unsigned* b) { \
+    add_product<Cell, Sum>(s, a, b);                                               \
+  }
+PRODUCT(f16_row, half, half, unsigned) PRODUCT(f16_col, half, half, unsigned)
+PRODUCT(f32_row, half, float, float) PRODUCT(f32_col, half, float, float)
+PRODUCT(f32_row_bf16, __nv_bfloat16, float, float) PRODUCT(f32_col_bf16, __nv_bfloat16, float, float)
+PRODUCT(i32_row_i8, signed char, int, int) PRODUCT(i32_col_i8, signed char, int, int)
+#undef PRODUCT
 #define FRAGMENTS(short, Cell, Register)                                                       \
   inline void wmma_fill_##short(Register* to, Cell value) { fill_tile(to, value); }            \
+  inline void wmma_load_c_##short##_shared(Register* to, const Cell* from, int n) {            \
+    load_shared(to, from, n, false);                                                           \
+  }                                                                                            \
+  inline void wmma_load_c_##short##_global(Register* to, const Cell* from, int n) {            \
+    load_tile(to, from, n, false);                                                             \
+  }                                                                                            \
   inline void wmma_store_##short##_shared(Cell* to, const Register* from, int n) {             \
     check_tile(to, n * sizeof(Cell));                                                          \
     store_tile(to, from, n);                                                                   \
@@ -164,7 +184,7 @@ FRAGMENTS(f32, float, float, row) FRAGMENTS(f32, float, float, col)
   inline void wmma_store_##short##_global(Cell* to, const Register* from, int n) {             \
     store_tile(to, from, n);                                                                   \
   }
-FRAGMENTS(f16, half, unsigned) FRAGMENTS(f32, float, float)
+FRAGMENTS(f16, half, unsigned) FRAGMENTS(f32, float, float) FRAGMENTS(i32, int, int)
 #undef FRAGMENTS
 
 // Calls that go by the threads of a warp, by PTX ISA: ldmatrix, and Matrix Fragments for

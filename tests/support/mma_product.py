@@ -24,14 +24,14 @@ SHORT = {"float16": "f16", "bfloat16": "bf16", "int8": "i8", "float32": "f32", "
 PRODUCT = """@T.prim_func
 def main(
     A: T.Buffer(({m}, {k}), "{dtype}"),
-    B: T.Buffer(({shape}), "{dtype}"),
+    B: T.Buffer(({shape}), "{dtype}"),{before}
     C: T.Buffer(({m}, {n}), "{out}"),
 ):
     for i, j, k in T.grid({m}, {n}, {k}):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
-                C[vi, vj] = T.{out}(0)
+                C[vi, vj] = {start}
             C[vi, vj] = C[vi, vj] + {a} * {b}
 """
 
@@ -53,10 +53,12 @@ class Product:
     stages: int = 4  # tiles in shared memory at a time; of more than one, copied asynchronously
     ahead: int = 2  # fragments one step ahead: 1 inside of a tile, 2 from tile to tile, too
     dtype: str = "float16"
+    onto: bool = False  # added to a matrix E
+    sums: str = ""  # their type, if it is not that of the factors in 32 bits
 
     @property
     def out(self) -> str:
-        return "int32" if self.dtype == "int8" else "float32"
+        return self.sums or ("int32" if self.dtype == "int8" else "float32")
 
     @property
     def vector(self) -> int:
@@ -143,10 +145,15 @@ def scheduled(of: Product) -> wb.Schedule:
 def _program(of: Product) -> str:
     """The text of the product; of float32 the factors are rounded to TF32."""
     shape, at = (f"{of.n}, {of.k}", "vj, vk") if of.trans else (f"{of.k}, {of.n}", "vk, vj")
-    as_factor = f'T.Cast("{of.out}", {{}})' if of.dtype != of.out else ROUNDED
+    as_factor = f'T.Cast("{of.out}", {{}})' if of.dtype != of.out else "{}"
+    if of.dtype == "float32":
+        as_factor = ROUNDED
     a, b = as_factor.format("A[vi, vk]"), as_factor.format(f"B[{at}]")
     sizes = {"m": of.m, "n": of.n, "k": of.k, "shape": shape}
-    return PRODUCT.format(**sizes, a=a, b=b, dtype=of.dtype, out=of.out)
+    before = f'\n    E: T.Buffer(({of.m}, {of.n}), "{of.out}"),' if of.onto else ""
+    start = "E[vi, vj]" if of.onto else f"T.{of.out}(0)"
+    told = {"dtype": of.dtype, "out": of.out, "before": before, "start": start}
+    return PRODUCT.format(**sizes, **told, a=a, b=b)
 
 
 def _fetch(sch: wb.Schedule, of: Product, block: Any) -> None:
@@ -162,7 +169,7 @@ def _fetch(sch: wb.Schedule, of: Product, block: Any) -> None:
 
 def _tensorize(sch: wb.Schedule, of: Product) -> None:
     how, step = "_trans" if of.trans else "", 2 * of.vector
-    short, out = SHORT[of.dtype] if of.dtype != of.out else "tf32", SHORT[of.out]
+    short, out = "tf32" if of.dtype == "float32" else SHORT[of.dtype], SHORT[of.out]
     for block, name, tile in (
         ("A_shared_warp", f"mma_ldmatrix_{short}_a", (TILE, step)),
         ("B_shared_warp", f"mma_ldmatrix_{short}_b{how}", (TILE, step) if how else (step, TILE)),
@@ -173,7 +180,8 @@ def _tensorize(sch: wb.Schedule, of: Product) -> None:
         )
         sch.reorder(row_0, column_0, row_1, column_1)
         sch.tensorize(row_1, name)
-    sch.tensorize(sch.get_loops("C_init")[-2], f"mma_fill_16x16_{out}")
+    begins = f"mma_load_16x16_{out}_global" if of.onto else f"mma_fill_16x16_{out}"
+    sch.tensorize(sch.get_loops("C_init")[-2], begins)
     sch.tensorize(sch.get_loops("C_update")[-3], f"mma_{short * 2}{out}{how and '_trans_b'}")
     sch.tensorize(sch.get_loops("C_warp")[-2], f"mma_store_16x16_{out}_global_")
 

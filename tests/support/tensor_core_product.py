@@ -7,29 +7,37 @@ from functools import cache
 import workbench as wb
 from workbench import script
 
-SHORT = {"float16": "f16", "float32": "f32"}  # in names of intrinsics
+SHORT = {  # in names of intrinsics
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int8": "s8",
+    "float32": "f32",
+    "int32": "s32",
+}
 PRODUCT = """@T.prim_func
 def main(
-    A: T.Buffer((32, 32), "float16"),
-    B: T.Buffer((32, 32), "float16"),
+    A: T.Buffer((32, 32), "{of}"),
+    B: T.Buffer((32, 32), "{of}"),
     C: T.Buffer((32, 32), "{dtype}"),
 ):
     for i, j, k in T.grid(32, 32, 32):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
-                C[vi, vj] = T.{dtype}(0)
+                C[vi, vj] = {start}
             C[vi, vj] = C[vi, vj] + {value}
 """
 
 
-def product(dtype: str = "float32", trans: bool = False, pad: int = 0) -> wb.Schedule:
+def product(
+    dtype: str = "float32", trans: bool = False, pad: int = 0, of: str = "float16"
+) -> wb.Schedule:
     """A product of a warp for each 16 x 16 of C, tensorized all but the sum."""
     a, b = "A[vi, vk]", "B[vj, vk]" if trans else "B[vk, vj]"
     value = f"{a} * {b}"
-    if dtype == "float32":
-        value = f'T.Cast("float32", {a}) * T.Cast("float32", {b})'
-    text = PRODUCT.format(dtype=dtype, value=value)
+    if dtype != of:
+        value = f'T.Cast("{dtype}", {a}) * T.Cast("{dtype}", {b})'
+    text = PRODUCT.format(dtype=dtype, of=of, start=f"T.{dtype}(0)", value=value)
     sch = wb.Schedule(script.parse(text))
     shared = [sch.cache_read("C", name, "shared") for name in "AB"]
     parts = zip("AB", "ab", strict=True)
@@ -49,7 +57,7 @@ def product(dtype: str = "float32", trans: bool = False, pad: int = 0) -> wb.Sch
         sch.compute_at(block, k_0)
     for block in shared:
         if pad:
-            sch.storage_align(block, 0, 0, 16, pad)
+            sch.storage_align(block, 0, 0, 2 * pad, pad)
         cells = sch.fuse(*sch.get_loops(block)[-2:])
         _, y, z, x = sch.split(cells, factors=[None, 2, 2, 32])
         for loop, axis in ((y, "threadIdx.y"), (z, "threadIdx.z"), (x, "threadIdx.x")):
@@ -57,7 +65,7 @@ def product(dtype: str = "float32", trans: bool = False, pad: int = 0) -> wb.Sch
     sch.decompose_reduction("C", k_0)
     short = SHORT[dtype]
     tensorize(sch, "C_init", f"wmma_fill_16x16x16_{short}")
-    tensorize(sch, "A_shared_wmma_matrix_a", "wmma_load_16x16x16_f16_a_shared")
+    tensorize(sch, "A_shared_wmma_matrix_a", f"wmma_load_16x16x16_{SHORT[of]}_a_shared")
     tensorize(sch, "C_wmma_accumulator", f"wmma_store_16x16x16_{short}_global")
     return sch
 
@@ -68,10 +76,12 @@ def tensorize(sch: wb.Schedule, block: str, name: str, loop: int = -2) -> None:
 
 
 @cache
-def whole(dtype: str = "float32", trans: bool = False, pad: int = 0) -> wb.Schedule:
+def whole(
+    dtype: str = "float32", trans: bool = False, pad: int = 0, of: str = "float16"
+) -> wb.Schedule:
     """All of it tensorized."""
-    sch = product(dtype, trans, pad=pad)
-    short, how = SHORT[dtype], "_trans" if trans else ""
-    tensorize(sch, "B_shared_wmma_matrix_b", f"wmma_load_16x16x16_f16_b{how}_shared")
-    tensorize(sch, "C_update", f"wmma_sync_16x16x16_f16f16{short}{how}", -3)
+    sch = product(dtype, trans, pad, of)
+    short, out, how = SHORT[of], SHORT[dtype], "_trans" if trans else ""
+    tensorize(sch, "B_shared_wmma_matrix_b", f"wmma_load_16x16x16_{short}_b{how}_shared")
+    tensorize(sch, "C_update", f"wmma_sync_16x16x16_{short}{short}{out}{how}", -3)
     return sch

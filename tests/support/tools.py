@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from run import CHROMIUM
+from run import CHROMIUM, PYODIDE_FOLDER
 
 NAMES = {
     "chromium": CHROMIUM,
@@ -34,6 +35,14 @@ def need(tool: str) -> str:
             missing += "; python3 run.py test gets it where it can"
         _miss(tool, missing)
     return path
+
+
+def need_pyodide() -> Path:
+    """What `need` is for other tools, for the folder of a browser's Python."""
+    folder = Path(os.environ.get("WORKBENCH_PYODIDE", PYODIDE_FOLDER))
+    if not (folder / "pyodide.mjs").exists():
+        _miss("pyodide", "npm's pyodide is not here; python3 run.py test gets it where npm is")
+    return folder
 
 
 def need_opencl() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.support.kernel_machine import Kernels, Thread
 from workbench.ir import (
     SHUFFLE,
     THREAD_AXES,
+    Barrier,
     BufferLoad,
     BufferStore,
     Call,
@@ -20,6 +22,7 @@ from workbench.ir import (
     IfThenElse,
     Kernel,
     Ramp,
+    Select,
     SeqStmt,
     Stmt,
     Var,
@@ -35,10 +38,25 @@ Request = dict[int, int]
 Place = tuple[BufferStore | None, BufferLoad | BufferStore]
 """A load or store and the statement it is in, None for a condition around statements."""
 
+BARRIER: Any = Barrier()
+
+Noted = tuple[Place, tuple[tuple[int, ...], int], int]
+"""A load or store, or BARRIER; the turns around and the element of a vector; the byte address."""
+
 
 def warp_trace(kernel: Kernel) -> dict[Place, list[Request]]:
     """All requests of each load and store of `kernel`, in which no data say what is touched."""
     found: dict[Any, dict[Any, Request]] = defaultdict(lambda: defaultdict(dict))
+    for block, number, noted in thread_traces(kernel):
+        warp, lane = divmod(number, WARP)
+        for place, when, address in noted:
+            if place is not BARRIER:
+                found[place][block, warp, when][lane] = address
+    return {place: list(requests.values()) for place, requests in found.items()}
+
+
+def thread_traces(kernel: Kernel) -> Iterator[tuple[tuple[int, ...], int, list[Noted]]]:
+    """Each block and thread by its number, with all that it does, in order."""
     run = Kernels(kernel, {})
     x, y, z = kernel.block
     for block in product(*map(range, kernel.grid)):
@@ -46,10 +64,7 @@ def warp_trace(kernel: Kernel) -> dict[Place, list[Request]]:
             values = dict(zip(THREAD_AXES, (*block, tx, ty, tz), strict=True))
             thread = _Thread(run, {var: np.int64(values[axis]) for axis, var in kernel.axes})
             thread.go(kernel.body, ())
-            warp, lane = divmod(number, WARP)
-            for place, when, address in thread.noted:
-                found[place][block, warp, when][lane] = address
-    return {place: list(requests.values()) for place, requests in found.items()}
+            yield block, number, thread.noted
 
 
 class _Thread(Thread):
@@ -57,7 +72,7 @@ class _Thread(Thread):
 
     def __init__(self, run: Kernels, env: dict[Var, Any]) -> None:
         super().__init__(run, (0, 0), env)
-        self.noted: list[tuple[Place, object, int]] = []
+        self.noted: list[Noted] = []
         self.turns: tuple[int, ...] = ()
         self.statement: BufferStore | None = None
 
@@ -77,6 +92,8 @@ class _Thread(Thread):
                 case = stmt.then_case if self.value(stmt.condition) else stmt.else_case
                 if case is not None:
                     self.go(case, turns)
+            case Barrier():
+                self.noted.append((BARRIER, (turns, 0), 0))
             case BufferStore():
                 index = stmt.indices[0]
                 for k in range(index.lanes if isinstance(index, Ramp) else 1):
@@ -100,4 +117,6 @@ class _Thread(Thread):
         if isinstance(e, Call) and e.op == SHUFFLE:
             self.value(e.args[0], lane)
             return np.float32(0)
+        if isinstance(e, Select):
+            self.value(e.condition, lane)  # first, as they stand
         return super().value(e, lane)

@@ -78,6 +78,15 @@ def test_other_ways_to_build_statements_are_refused_by_name():
     ib = tvm.tir.ir_builder.create()
     with pytest.raises(NotCarried, match=r"Can't use tvm\.tir\.ir_builder\.IRBuilder\.for_range"):
         ib.for_range(0, 16)
+    with pytest.raises(NotCarried) as refused:
+        tvm.tir.call_extern("int32", "gemv_update", 16)
+    assert str(refused.value) == (
+        "Can't use tvm.tir.call_extern: tvm.tir.call_extern is TVM's, and is not in the workbench."
+        "\nasked: tvm.tir.call_extern\n"
+        "found: what it calls is code that is not in the program, and its meaning is taken on trust"
+        "\ndo:    register what it does as a program: "
+        "tvm.tir.TensorIntrin.register(name, desc, impl)"
+    )
     with pytest.raises(TypeError, match=r"a statement is made by tvm\.tir\.call_intrin"):
         ib.emit(1)
     with pytest.raises(NotCarried, match=r"Can't call tir\.exp as a value of type float32"):

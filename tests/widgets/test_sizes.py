@@ -57,6 +57,10 @@ def test_arrays_tell_the_size_at_which_costs_are_counted_and_pictures_drawn(tmp_
     send(lab, do="model")
     send(lab, do="why")
     page = lab.session.page
+    assert page["costs"]["text"].startswith(
+        "Counts are exact, from the kernels. At n = 1,000, as the inputs tell."
+    )
+    assert page["bar"]["about"].startswith("on NVIDIA H200 SXM, n = 1,000")
     assert page["bar"]["us"] and page["bar"]["rows"] and "most is the launch" in page["why"]["text"]
     assert "of 32 reads of A: 4 sectors" in page["pictures"][page["shown"]["sectors"]]["caption"]
     lab.to_html(tmp_path / "lab.html")
@@ -76,6 +80,18 @@ def test_it_runs_on_these_arrays():
     assert lab.session.page["run"]["ok"] is True
 
 
+def test_what_has_no_turn_at_the_size_of_inputs_is_as_any_size():
+    """Half of one cell is none: who computes what cannot be told of it."""
+    sch = wb.Schedule(
+        read(ADD.replace("range(n)", "range(n // 2)").replace("(n, i)", "(n // 2, i)"))
+    )
+    lab = wb.widgets.Lab(sch, inputs={"A": np.zeros(1, "float32")})
+    for pane in SIZED:
+        lab.view = {**lab.view, "machine": pane}
+    send(lab, do="count")
+    assert "its sizes are not known" in str(lab.session.page["pictures"])
+
+
 @pytest.mark.parametrize(
     "inputs, told",
     [
@@ -88,6 +104,11 @@ def test_it_runs_on_these_arrays():
             {"A": np.zeros((2, 5), "float32")},
             "Can't open a lab of main with these inputs: no array tells the size `n`.\n"
             'do:    give a number: func.specialize({"n": 1024})',
+        ),
+        (
+            {"A": np.zeros(0, "float32")},
+            "Can't open a lab of main with these inputs: `A` would have no cell.\n"
+            "do:    give arrays with cells",
         ),
     ],
 )

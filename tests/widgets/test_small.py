@@ -56,5 +56,5 @@ def test_what_is_shown_without_a_script_is_text():
     assert not any(tag in still for tag in ("<h2>", "<b>", "<i>", "<u>"))
     assert "   1 | a &lt; b" in still and "&lt;i&gt;\n&lt;u&gt;" in still
     assert repr(repair) == "<h2>\n   1 | a < b\n<b>\n<i>\n<u>"
-    player = Player("<p>", [("<svg/>", "a < b")])
+    player = Player("<p>", {}, ["a < b"], "<svg/>")
     assert "<summary>&lt;p&gt;</summary><ul><li>a &lt; b</li>" in player.still()

@@ -25,9 +25,9 @@ def text(name: str) -> str:
 
 
 def test_every_file_is_part_of_a_module():
-    assert {path.name for path in FOLDER.glob("*.css")} == {*static.STYLES, *static.STILL}
+    assert {path.name for path in FOLDER.glob("*.css")} == {*static.PLAYING, *static.STILL}
     needed = {other for name in MODULES for other in static.imported(name)}
-    assert set(MODULES) - needed == {"widget.js", "offline.js"}
+    assert set(MODULES) - needed == {"widget.js", "offline.js", "playing.js", "python.js"}
 
 
 @pytest.mark.parametrize("name", MODULES)

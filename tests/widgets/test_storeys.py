@@ -5,7 +5,10 @@ from __future__ import annotations
 from tests.test_layers import ROOT, imports
 
 ROOM = ROOT / "widgets"
-ORDER = ("static", "page", "run", "keep", "ask", "still", "small", "no_lab", "widget", "search")
+ORDER = (
+    *("static", "page", "run", "keep", "ask", "still", "play", "threads", "small", "no_lab"),
+    *("widget", "search"),
+)
 
 
 def test_every_room_has_its_place():

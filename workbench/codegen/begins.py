@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from workbench.codegen.source import LANGUAGES, preamble, text_kernel
@@ -27,19 +27,24 @@ from workbench.target import Target
 
 
 class Begins:
-    """The lines, from 1 on, of the `source` of `kernel`, in which no statement stands twice.
+    """The lines, from 1 on, of the `source` of `kernels`, in which those of one of them begin.
+
+    It is that of this number, and no statement stands in it twice.
 
     The text is a GPU's. It keeps values, by statements of its own between those of the kernel,
     which stay in their order: so what became of each of these is told by its number. Loops whose
     loads it joins are vector statements there, one for each statement in them.
     """
 
-    def __init__(self, kernel: Kernel, target: Target) -> None:
+    def __init__(self, kernels: Sequence[Kernel], target: Target, number: int = 0) -> None:
+        kernel, language = kernels[number], LANGUAGES[target.kind]
         kept, text = keep_values(kernel), text_kernel(kernel, target)
-        walker = Walker(text, LANGUAGES[target.kind])
+        walkers = [Walker(text_kernel(one, target), language) for one in kernels]
+        walker = walkers[number] = Walker(text, language)
         walker.begins = {}
-        walker.kernel_text()
-        ahead = sum(part.count("\n") + 2 for part in preamble(walker.language, [walker]))
+        texts = [one.kernel_text() for one in walkers]
+        parts = [*preamble(language, walkers), *texts[:number]]
+        ahead = sum(part.count("\n") + 2 for part in parts)
         self._lines = {
             stmt: ahead + walker.begins[written]
             for stmt, written in _written(kept.body, text.body)

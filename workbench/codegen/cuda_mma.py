@@ -40,6 +40,31 @@ def _loads() -> Iterator[tuple[str, str]]:
         )
 
 
+def _loads_of_sums() -> Iterator[tuple[str, str]]:
+    for out, (ctype, _, cell, pair, _) in _SUMS.items():
+        taken = "to[k] = two;" if out == "float16" else "to[2 * k] = two.x, to[2 * k + 1] = two.y;"
+        yield (
+            f"mma_load_{SHORT[out]}",
+            f"""{{function}}void {{name}}({ctype}* to, const {cell}* from, int stride) {{{{
+  from += threadIdx.x / 4 * stride + threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {{{{
+    {pair} two = *(const {pair}*)&from[k % 2 * 8 * stride + k / 2 * 8];
+    {taken}
+  }}}}
+}}}}""",
+        )
+    yield (  # of B by term and column, which ldmatrix cannot turn
+        f"mma_load_{SHORT['int8']}",
+        """{function}void {name}(unsigned* to, const signed char* from, int stride) {{
+  from += threadIdx.x % 4 * 4 * stride + threadIdx.x / 4;
+#pragma unroll
+  for (int k = 0; k < 16; ++k)
+    ((signed char*)to)[k] = from[(k % 8 / 4 * 16 + k % 4) * stride + k / 8 * 8];
+}}""",
+    )
+
+
 def _products() -> Iterator[tuple[str, str]]:
     for dtype, out in MULTIPLIED[:-1]:
         ctype, count, *_ = _SUMS[out]
@@ -109,5 +134,11 @@ def _stores() -> Iterator[tuple[str, str]]:
         )
 
 
-CUDA_MMA = dict((*_loads(), *_products(), _rounded_product(), *_fills(), *_stores()))
+CUDA_MMA = dict(
+    (
+        *(*_loads(), *_loads_of_sums()),
+        *(*_products(), _rounded_product()),
+        *(*_fills(), *_stores()),
+    )
+)
 """By the name of a function its text: a format of {function} and {name}, as other helpers'."""

@@ -11,13 +11,17 @@ from collections.abc import Iterator
 
 from workbench.codegen.language import SHORT
 from workbench.ir import Buffer, dtypes
+from workbench.lower.warp_calls import WMMA_PRODUCTS
 from workbench.lower.warp_tiles import WARP
 
+# How many registers hold a thread's part of a tile that is multiplied; halves are held twice.
+_MULTIPLIED = {"float16": 8, "bfloat16": 4, "int8": 2}
 REGISTERS = {
-    ("wmma.matrix_a", "float16"): ("unsigned", 8),
-    ("wmma.matrix_b", "float16"): ("unsigned", 8),
+    **{("wmma.matrix_a", dtype): ("unsigned", n) for dtype, n in _MULTIPLIED.items()},
+    **{("wmma.matrix_b", dtype): ("unsigned", n) for dtype, n in _MULTIPLIED.items()},
     ("wmma.accumulator", "float16"): ("unsigned", 4),
     ("wmma.accumulator", "float32"): ("float", 8),
+    ("wmma.accumulator", "int32"): ("int", 8),
 }
 """Of a fragment and its type, the C type of a thread's registers and how many there are."""
 
@@ -33,8 +37,15 @@ def registers(buffer: Buffer, cells: int) -> tuple[str, int] | None:
     return {"float32": "float", "int32": "int"}.get(buffer.type, "unsigned"), count
 
 
-_SUMS = {dtype: SHORT[dtype] for dtype in ("float16", "float32")}
-_CELLS = {"f16": "half", "f32": "float"}
+_SUMS = ("float16", "float32", "int32")
+_CELLS = {
+    "float16": "half",
+    "bfloat16": "__nv_bfloat16",
+    "int8": "signed char",
+    "float32": "float",
+    "int32": "int",
+}
+_PTX = {"float16": "f16", "bfloat16": "bf16", "int8": "s8", "float32": "f32", "int32": "s32"}
 _BREAK = ",\n                 "
 _LETTERS = {"unsigned": "r", "int": "r", "float": "f"}
 
@@ -55,63 +66,86 @@ def _address(space: str, name: str) -> str:
     return shared if space == "shared" else f'"l"({name})'
 
 
-def _loads() -> Iterator[tuple[str, str]]:
-    for part in "ab":
-        for order in ("row", "col"):
-            ctype, count = REGISTERS[f"wmma.matrix_{part}", "float16"]
-            yield (
-                f"wmma_load_{part}_{order}",
-                f"""{{function}}void {{name}}({ctype}* to, const half* from, int stride) {{{{
-  asm volatile("wmma.load.{part}.sync.aligned.m16n16k16.{order}.shared.f16 "
+def of_type(name: str, dtype: str) -> str:
+    """The name of a function, with the type that it multiplies, which is float16 where it has none.
+
+    It is called so in the text, and found so in the table below.
+    """
+    return name if dtype == "float16" else f"{name}_{SHORT[dtype]}"
+
+
+def _load(name: str, tag: str, dtype: str, order: str, space: str) -> tuple[str, str]:
+    (ctype, count), part = REGISTERS[tag, dtype], "c" if tag == "wmma.accumulator" else tag[-1]
+    told = f"wmma.load.{part}.sync.aligned.m16n16k16.{order}.{space}.{_PTX[dtype]}"
+    return (
+        name,
+        f"""{{function}}void {{name}}({ctype}* to, const {_CELLS[dtype]}* from, int stride) {{{{
+  asm volatile("{told} "
                "{numbered(0, count)}, [%{count}], %{count + 1};"
                : {operands("to", ctype, count, "=")}
-               : {_address("shared", "from")}, "r"(stride) : "memory");
+               : {_address(space, "from")}, "r"(stride) : "memory");
 }}}}""",
-            )
+    )
+
+
+def _loads() -> Iterator[tuple[str, str]]:
+    for dtype in _MULTIPLIED:
+        for part in "ab":
+            for order in ("row", "col"):
+                name = of_type(f"wmma_load_{part}_{order}", dtype)
+                yield _load(name, f"wmma.matrix_{part}", dtype, order, "shared")
+    for dtype in _SUMS:
+        for space in ("shared", "global"):
+            name = f"wmma_load_c_{SHORT[dtype]}_{space}"
+            yield _load(name, "wmma.accumulator", dtype, "row", space)
 
 
 def _fills() -> Iterator[tuple[str, str]]:
-    for dtype, short in _SUMS.items():
+    for dtype in _SUMS:
         ctype, count = REGISTERS["wmma.accumulator", dtype]
         cells = 2 if ctype == "unsigned" else 1  # of 16 bits in a register
         yield (
-            f"wmma_fill_{short}",
-            f"""{{function}}void {{name}}({ctype}* to, {_CELLS[short]} value) {{{{
-  for (int k = 0; k < {count * cells}; ++k) (({_CELLS[short]}*)to)[k] = value;
+            f"wmma_fill_{SHORT[dtype]}",
+            f"""{{function}}void {{name}}({ctype}* to, {_CELLS[dtype]} value) {{{{
+  for (int k = 0; k < {count * cells}; ++k) (({_CELLS[dtype]}*)to)[k] = value;
 }}}}""",
         )
 
 
 def _products() -> Iterator[tuple[str, str]]:
-    for dtype, short in _SUMS.items():
+    for dtype, out in WMMA_PRODUCTS:
+        types = [_PTX[out], _PTX[out]]  # of halves those of the sums are told, of others all
+        if dtype != "float16":
+            types[1:1] = [_PTX[dtype]] * 2
         for order in ("row", "col"):
-            ctype, count = REGISTERS["wmma.accumulator", dtype]
-            a, b = numbered(count, 8), numbered(count + 8, 8)
+            ctype, count = REGISTERS["wmma.accumulator", out]
+            each = _MULTIPLIED[dtype]
+            a, b = numbered(count, each), numbered(count + each, each)
             yield (
-                f"wmma_mma_{short}_{order}",
+                of_type(f"wmma_mma_{SHORT[out]}_{order}", dtype),
                 f"""{{function}}void {{name}}(
     {ctype}* sum, const unsigned* a, const unsigned* b) {{{{
-  asm volatile("wmma.mma.sync.aligned.row.{order}.m16n16k16.{short}.{short} "
+  asm volatile("wmma.mma.sync.aligned.row.{order}.m16n16k16.{".".join(types)} "
                "{numbered(0, count)}, "
                "{a}, "
                "{b}, "
                "{numbered(0, count)};"
                : {operands("sum", ctype, count, "+")}
-               : {operands("a", "unsigned", 8)},
-                 {operands("b", "unsigned", 8)});
+               : {operands("a", "unsigned", each)},
+                 {operands("b", "unsigned", each)});
 }}}}""",
             )
 
 
 def _stores() -> Iterator[tuple[str, str]]:
-    for dtype, short in _SUMS.items():
+    for dtype in _SUMS:
         for space in ("shared", "global"):
             ctype, count = REGISTERS["wmma.accumulator", dtype]
             yield (
-                f"wmma_store_{short}_{space}",
+                f"wmma_store_{SHORT[dtype]}_{space}",
                 f"""{{function}}void {{name}}(
-    {_CELLS[short]}* to, const {ctype}* from, int stride) {{{{
-  asm volatile("wmma.store.d.sync.aligned.m16n16k16.row.{space}.{short} "
+    {_CELLS[dtype]}* to, const {ctype}* from, int stride) {{{{
+  asm volatile("wmma.store.d.sync.aligned.m16n16k16.row.{space}.{_PTX[dtype]} "
                "[%{count}], {numbered(0, count)}, %{count + 1};"
                :: {operands("from", ctype, count)},
                   {_address(space, "to")}, "r"(stride) : "memory");

@@ -8,7 +8,7 @@ from functools import partial
 from math import prod
 
 from workbench.arith import Simplifier, SizedEnds, prove
-from workbench.codegen.cuda_warps import registers
+from workbench.codegen.cuda_warps import of_type, registers
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import SHORT, Language
 from workbench.codegen.names import Names
@@ -411,13 +411,15 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
         order = call.orders[-1].partition("_")[0] if call.orders else ""
         match call.name:
             case "tvm_load_matrix_sync":
-                helper = f"wmma_load_{to.buffer.tag[-1]}_{order}"
+                helper = of_type(f"wmma_load_{to.buffer.tag[-1]}_{order}", to.buffer.type)
+                if to.buffer.tag == "wmma.accumulator":
+                    helper = f"wmma_load_c_{short}_{sources[0].buffer.scope}"
                 given = [*map(self._tile, (to, *sources)), str(sources[0].stride)]
             case "tvm_store_matrix_sync":
                 helper = f"wmma_store_{short}_{to.buffer.scope}"
                 given = [*map(self._tile, (to, *sources)), str(to.stride)]
             case "tvm_mma_sync":
-                helper = f"wmma_mma_{short}_{order}"
+                helper = of_type(f"wmma_mma_{short}_{order}", sources[0].buffer.type)
                 given = [*map(self._tile, (to, *sources))]
             case "ptx_ldmatrix":
                 helper = "_".join(("ldmatrix_x4", *call.orders))
@@ -426,6 +428,9 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
                 kind = sources[0].buffer.type
                 helper = f"mma_{SHORT['tf32' if kind == 'float32' else kind] * 2}{short}"
                 given = [*map(self._tile, (to, *sources))]
+            case "mma_load":
+                helper = f"mma_load_{short}"
+                given = [*map(self._tile, (to, *sources)), str(sources[0].stride)]
             case "mma_store":
                 helper = f"mma_store_{short}"
                 given = [*map(self._tile, (to, *sources)), str(to.stride)]

@@ -6,10 +6,16 @@ from workbench.draw.colours import ROLES
 from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
 from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
-from workbench.draw.machine import machine_scene
 from workbench.draw.memory import Times, memory_picture
 from workbench.draw.orders import orders_picture
-from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
+from workbench.draw.picture import (
+    Picture,
+    picture_html,
+    plain,
+    standalone_svg,
+    table_html,
+    write_svg,
+)
 from workbench.draw.pictures import GPU, PICTURES, Source, Steps, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.requests import SCOPES, access_name
@@ -29,6 +35,7 @@ from workbench.draw.search import (
 )
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
+from workbench.draw.warps import warps_scene
 from workbench.draw.who import who_picture
 
 __all__ = [
@@ -63,7 +70,6 @@ __all__ = [
     "first_call",
     "fragments_scene",
     "levels_of",
-    "machine_scene",
     "memory_picture",
     "orders_picture",
     "picture_html",
@@ -82,5 +88,7 @@ __all__ = [
     "table_html",
     "tiles_picture",
     "time_text",
+    "warps_scene",
     "who_picture",
+    "write_svg",
 ]

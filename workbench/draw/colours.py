@@ -15,6 +15,7 @@ from math import ceil, log
 
 BLOCKS = (4, 16)  # percent of ink, by turns
 HEATS = 10  # steps of the scale of heat
+TENTHS = 10
 HEAT_STEP = 4  # each stands for so many times more than the one before
 
 Theme = Mapping[str, str]
@@ -111,6 +112,9 @@ ROLES: dict[str, Look] = {
     "failed": Look(None, Mix("fault"), REGION),
     "alarm": Look(Mix("fault", 16), Mix("fault"), FOCUS),
     **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
+    # rows of places, of which so many tenths are in use: were, and are now
+    **{f"busy-{k}": Look(Mix("ink", 6 + 4 * k)) for k in range(1, TENTHS + 1)},
+    **{f"now-{k}": Look(Mix("much", 14 + 7 * k)) for k in range(1, TENTHS + 1)},
     **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), EDGE) for k in range(HEATS)},
 }
 
@@ -132,6 +136,11 @@ def heat(times: float) -> str:
 def times_each(number: float) -> str:
     """How often each cell is touched, as short as a label must be: × 128, × 2.95."""
     return f"× {number:,.0f}" if number >= 100 else f"× {number:.3g}"
+
+
+def busy_role(kind: str, used: int, places: int) -> str:
+    """The role of a row in which so many of its places are in use: "busy-2", "now-10"."""
+    return f"{kind}-{ceil(round(TENTHS * used / places, 9))}"
 
 
 def block_role(number: int) -> str:

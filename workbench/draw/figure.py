@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.draw.colours import LIGHT, ROLES, WORDS, Look, Mix
 from workbench.draw.hatch import hatch
-from workbench.draw.picture import MARGIN, Picture, heads
+from workbench.draw.picture import LINE, MARGIN, Picture, caption_words, heads
 from workbench.draw.scene import BOLD, FONT, MONO, Path, Rect, Scene, Words
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 DPI = 96.0  # a CSS px is 1/96 inch: shapes and letters keep their proportions
 POINT = 0.75  # of a px
-LINE = 18.0  # px of a line of the caption
 _PLAIN_TEXT: Any = {"parse_math": False}  # a name may hold the sign that formulas stand between
 
 
@@ -27,7 +26,7 @@ def figure(picture: Picture) -> Figure:
     from matplotlib.figure import Figure
 
     spots, (width, bottom) = picture.spots()
-    caption = picture.caption_lines(width)
+    caption = caption_words(picture)
     height = bottom + LINE * len(caption) + MARGIN
     made = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
     axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -36,10 +35,8 @@ def figure(picture: Picture) -> Figure:
     axes.set_axis_off()
     for scene, (x, y) in zip(picture.strips, spots, strict=True):
         _draw(axes, scene, x, y)
-    for words in heads(picture):
+    for words in heads(picture) + caption:
         _write(axes, words, 0, 0, 0)
-    for k, line in enumerate(caption):
-        _write(axes, Words(line, MARGIN, bottom + LINE * (k + 0.75), anchor="start"), 0, 0, 0)
     return made
 
 

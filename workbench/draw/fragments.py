@@ -30,7 +30,7 @@ def lanes_picture(calls: Sequence[LaneCall], select: Selection) -> Picture:
     """
     chosen = chosen_values({CALL: len(calls), LANE: WARP}, select)
     call, lane = calls[chosen.get(CALL, first_call(calls))], chosen.get(LANE)
-    if call.gives or call.name == "mma_store":
+    if call.memory:
         scenes: tuple[Scene, ...] = (memory_scene(call, lane),)
     else:
         scenes = product_scenes(call, lane)
@@ -61,8 +61,10 @@ def _caption(call: LaneCall, lane: int | None) -> str:
         f"{len(tile.registers(tile.cells(0)))}"
         for tile in call.tiles
     ]
-    if call.name == "mma_store":
-        return f"{who} stores cells: {told[0]} registers, two neighbours at a time."
+    if call.memory:
+        does = "stores" if call.name == "mma_store" else "loads"
+        several = "" if call.tiles[0].dtype == "int8" else ", two neighbours at a time"
+        return f"{who} {does} cells: {told[0]} registers{several}."
     return f"{who} holds cells: {told[0]} registers, {told[1]}, {told[2]}."
 
 

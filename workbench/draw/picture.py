@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from math import isfinite
+from pathlib import Path as File
 from typing import Any, TypeAlias
 
-from workbench.diag import prose
+from workbench.diag import Fail, prose, visible
 from workbench.draw.colours import LIGHT, style_sheet
 from workbench.draw.scene import (
     FONT,
@@ -25,7 +26,8 @@ from workbench.draw.scene import (
     width_of,
 )
 from workbench.draw.svg import drawn, svg, tag
-from workbench.insight import KIND_WORDS, Digit, Table, Values
+from workbench.history.write_whole import write_whole
+from workbench.insight import KIND_WORDS, Digit, Table, Track, Values
 
 Parts: TypeAlias = tuple[str | Form, ...]
 
@@ -47,7 +49,8 @@ class Picture:
     their shapes are; None where only Python knows. `levels` names the strips
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
     other selections, and `cells`, by row and column, what the table does. `full` says all that is
-    seen, where the caption is one short line.
+    seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
+    a script shows the others.
     """
 
     strips: tuple[Scene, ...]
@@ -60,6 +63,8 @@ class Picture:
     follow: Parts = ()
     cells: tuple[tuple[int, int, Parts], ...] = ()
     full: str = ""
+    track: Track | None = None
+    about: str = ""
 
     @property
     def line_style(self) -> str:
@@ -134,10 +139,11 @@ def plain(picture: Picture) -> dict[str, Any]:
         "table": table_html(picture.table) if picture.table.rows else "",
         "line": picture.line_style,
         "kind": picture.kind,
-        "about": KIND_WORDS[picture.kind],
+        "about": picture.about or KIND_WORDS[picture.kind],
         "levels": list(picture.levels),
         "slides": slides(picture),
         "fields": fields(picture),
+        "track": picture.track.plain() if picture.track else None,
     }
 
 
@@ -276,17 +282,50 @@ STYLE = (
 )
 
 
-def standalone_svg(picture: Picture, title: str) -> str:
-    """All lines of strips in one SVG file that needs no style sheet, on white."""
+LINE = 18.0  # px of a line of the caption
+
+
+def standalone_svg(picture: Picture, title: str, caption: bool = False) -> str:
+    """All lines of strips in one SVG file that needs no style sheet, on white.
+
+    Words are text, to be searched and set in another font. With `caption`, that stands below them.
+    """
     spots, (width, height) = picture.spots()
     parts = [
         tag("g", {"transform": f"translate({x:g} {y:g})"}, drawn(strip))
         for strip, (x, y) in zip(picture.strips, spots, strict=True)
     ]
-    for words in heads(picture):
-        parts.append(drawn(Scene(width, height, (words,))))
+    words = heads(picture)
+    if caption:
+        below = caption_words(picture)
+        words, height = words + below, height + LINE * len(below) + MARGIN
+    parts += [drawn(Scene(width, height, (one,))) for one in words]
     ground = tag("rect", {"width": width, "height": height, "class": "wb-ground"})
     size = {"width": width, "height": height, "viewBox": f"0 0 {width:g} {height:g}"}
     about = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-label": title}
     style = tag("style", None, STYLE + style_sheet(LIGHT))
     return tag("svg", {**about, **size}, style, ground, *parts)
+
+
+def write_svg(picture: Picture, path: str | File) -> None:
+    """Write the picture with its caption to the SVG file `path`, for paper.
+
+    Raises Fail for a name that does not end with .svg, NotWritten, an OSError, where that fails.
+    """
+    name = visible(File(path).name)
+    if not name.lower().endswith(".svg"):
+        raise Fail(
+            f"Can't write the picture to {name[:60]!r}: it is written as SVG",
+            hint="end the name with .svg; without path=, .savefig(…) of what is returned writes "
+            "other kinds",
+        )
+    write_whole(path, standalone_svg(picture, picture.full or picture.caption, caption=True))
+
+
+def caption_words(picture: Picture) -> list[Words]:
+    """The lines of its caption, below its strips."""
+    _, (width, bottom) = picture.spots()
+    return [
+        Words(line, MARGIN, bottom + LINE * (k + 0.75), anchor="start")
+        for k, line in enumerate(picture.caption_lines(width))
+    ]

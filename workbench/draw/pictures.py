@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from math import prod
 from typing import TypeAlias
 
 from workbench import insight
 from workbench.check import check_program
 from workbench.check.pipelines import has_pipelines
+from workbench.codegen.source import text_kernel
 from workbench.diag import Fail, Refusal
 from workbench.draw.fragments import covered_fragments, lanes_picture, wmma_picture
 from workbench.draw.memory import Times, covered_places, memory_picture
+from workbench.draw.nearer import block_picture, warp_picture
 from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
@@ -19,25 +22,32 @@ from workbench.draw.requests import SCOPES, covered_request, requests_picture
 from workbench.draw.roofline import covered_roofline, roofline_picture
 from workbench.draw.scene import Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
+from workbench.draw.timeline import covered_timeline, timeline_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import (
+    BlockTime,
     Fragments,
     LaneCall,
     Memory,
     Occupancy,
     Pipelines,
     Requests,
+    Residence,
     Roofline,
     Selection,
     Tiles,
     Values,
+    WarpTime,
     Who,
 )
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.lower import lower, open_blocks
 from workbench.target import get
 
-PICTURES = ("who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "roofline", "fragments")
+PICTURES = (
+    "who", "memory", "tiles", "pipeline", *SCOPES, "occupancy", "timeline", "roofline", "fragments",
+)  # fmt: skip
+NEARER = ("kernel", "block", "warp", "clock")  # what a timeline can be of
 GPU = "nvidia/h200"  # whose multiprocessors and roofs are drawn
 
 Steps: TypeAlias = "Sequence[tuple[int, PrimFunc]]"
@@ -63,9 +73,10 @@ def picture_of(
     what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,
-    else the worst; "occupancy" what blocks take of a multiprocessor; "roofline" where the programs
-    of `steps` stand, by the numbers of these, `func` the last; "fragments" which lane of a warp
-    holds which cell in the "call" that `select` names, a product else. With `times`, bands of
+    else the worst; "occupancy" what blocks take of a multiprocessor, "timeline" which of them run
+    when, and of what `select` has of `NEARER` the warps, or the requests; "roofline" where the
+    programs of `steps` stand, by the numbers of these, `func` the last; "fragments" which lane of a
+    warp holds which cell in the "call" that `select` names, a product else. With `times`, bands of
     "memory" are as wide as these. What differs from the program `before` is marked. `source` gives
     the data of programs, where it is kept. Raises ValueError for another name, and for a buffer,
     axis, value or level that the program does not have.
@@ -89,6 +100,8 @@ def picture_of(
         return lanes_picture(calls, select or {}) if calls else wmma_picture(data.fragments(func))
     if name == "occupancy":
         return occupancy_picture(data.occupancy(func))
+    if name == "timeline":
+        return _timeline(func, select or {}, data)
     if name == "roofline":
         ahead = [(number, one) for number, one in steps if one is not func]
         number = next((number for number, one in steps if one is func), 0)
@@ -104,7 +117,7 @@ def _check(name: str, buffer: str | None, level: str | None, select: Selection |
         raise ValueError(f"{name!r} shows all buffers, not one; leave `buffer` out")
     if level is not None and name != "tiles":
         raise ValueError(f"{name!r} has no levels; leave `level` out")
-    if select and name not in ("tiles", *SCOPES, "fragments"):
+    if select and name not in ("tiles", *SCOPES, "fragments", "timeline"):
         raise ValueError(f"{name!r} shows all of the program; leave {', '.join(select)} out")
 
 
@@ -136,6 +149,37 @@ def _requests(
     return requests_picture(name, found, left_out, select)
 
 
+def _timeline(func: PrimFunc, select: Selection, data: Source) -> Picture:
+    """The launches in time; where a block is selected its warps, of a "warp" its requests."""
+    if not select:
+        return timeline_picture(data.residence(func))
+    numbers = _numbers(select)
+    kernel, block, clock = (numbers.get(axis, 0) for axis in ("kernel", "block", "clock"))
+    time = data.block_time(func, kernel)
+    blocks = prod(map(int, time.kernel.grid))
+    if block not in range(blocks):
+        raise ValueError(
+            f"block runs from 0 to {blocks - 1}, not to {block}; choose one of these values"
+        )
+    if "warp" not in numbers:
+        return block_picture(time, block)
+    warp = data.warp_time(func, kernel, numbers["warp"])
+    at = min(max(clock, 0), int(time.warps.length)) if "clock" in numbers else None
+    return warp_picture(warp, block, numbers["warp"], at)
+
+
+def _numbers(select: Selection) -> dict[str, int]:
+    """What is selected of a timeline."""
+    found: dict[str, int] = {}
+    for axis, number in select.items():
+        if axis not in NEARER:
+            raise ValueError(f"a timeline has no axis {axis!r}; it has: {', '.join(NEARER)}")
+        if not isinstance(number, int):
+            raise ValueError(f"{axis} takes a whole number, not {number!r}; 0 is the first")
+        found[axis] = number
+    return found
+
+
 def _with_kernels(steps: Steps, data: Source) -> Iterator[tuple[int, Roofline]]:
     for number, func in steps:
         with suppress(Fail):
@@ -150,6 +194,8 @@ def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
         return (covered_request(name),)
     if name == "occupancy":
         return (covered_occupancy(),)
+    if name == "timeline":
+        return (covered_timeline(),)
     if name == "roofline":
         return (covered_roofline(),)
     if name == "fragments":
@@ -213,6 +259,25 @@ class Source:
     def occupancy(self, func: PrimFunc) -> Sequence[Occupancy | None]:
         """How full a multiprocessor is with each of its kernels."""
         return [insight.occupancy(kernel, get(self.gpu)) for kernel in self.kernels(func)]
+
+    def residence(self, func: PrimFunc) -> Residence | None:
+        """Which of its blocks run where and when."""
+        kernels, gpu = self.kernels(func), get(self.gpu)
+        return insight.residence(kernels, gpu, time=insight.modelled(kernels, gpu))
+
+    def block_time(self, func: PrimFunc, kernel: int) -> BlockTime:
+        """When the warps of a block of one of its kernels do what, as its text has it."""
+        kernels = self.kernels(func)
+        if kernel not in range(len(kernels)):
+            last = len(kernels) - 1
+            raise ValueError(
+                f"kernel runs from 0 to {last}, not to {kernel}; choose one of these values"
+            )
+        return insight.block_time(text_kernel(kernels[kernel], get(self.gpu)), func)
+
+    def warp_time(self, func: PrimFunc, kernel: int, warp: int) -> WarpTime:
+        """What one warp of a block does."""
+        return insight.warp_time(self.block_time(func, kernel), warp)
 
     def roofline(self, func: PrimFunc) -> Roofline:
         """Where its kernels stand under the roofs."""

@@ -21,7 +21,7 @@ from workbench.draw.scene import (
 from workbench.insight.requests import Lanes, Requests
 from workbench.insight.sectors import SECTOR
 from workbench.insight.served import Sector, sectors_of
-from workbench.insight.wavefronts import WARP
+from workbench.insight.wavefronts import LINE, WARP
 
 WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands left of lanes and bytes
 LANES, TICK = 18.0, 7.0  # px: where the lanes' ticks begin, and their size
@@ -83,7 +83,8 @@ def _places(sectors: Sequence[Sector]) -> Places:
 
 def _ruler(requests: Requests, sectors: Sequence[Sector], places: Places) -> Iterator[Shape]:
     """Each sector with the bytes that are wanted of it, and where memory goes on, its address."""
-    free = 0.0
+    free, lines = 0.0, dict.fromkeys(sector.number * SECTOR // LINE for sector in sectors)
+    served = {line: str(number) for number, line in enumerate(lines, 1)}  # one after the other
     for sector in sectors:
         x, wide = places[sector.number]
         used = sum(end - start for start, end in sector.wanted)
@@ -94,7 +95,9 @@ def _ruler(requests: Requests, sectors: Sequence[Sector], places: Places) -> Ite
             Rect(x + a * wide / SECTOR, RULER, max((b - a) * wide / SECTOR, LEAST), HIGH, "used")
             for a, b in sector.wanted
         ]
-        yield from standing(Stands(requests.buffer, title=title, lanes=sector.lanes), drawn)
+        line = served[start // LINE]
+        of = Stands(requests.buffer, title=title, lanes=sector.lanes, iteration=line)
+        yield from standing(of, drawn)
         label = f"{start:,}"
         if sector.number - 1 not in places and x >= free and x + width_of(label) <= WIDE:
             yield Words(label, x, RULER + HIGH + 13, "muted", "start")

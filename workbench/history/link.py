@@ -24,6 +24,8 @@ MOST_BYTES = 256 << 10  # of what is packed: ten times what lesson 12's 57 steps
 MOST_STEPS = 500  # taken in a second or two on the largest programs of the lessons
 
 _FRAGMENT = re.compile(r"workbench([0-9]{1,9})\.([A-Za-z0-9_-]+)")
+DEEPEST = 100  # brackets in each other, where steps have at most 30; of 3,000 browsers' Python dies
+_SIGNS = re.compile(rb'\\.|["\[\]{}]', re.DOTALL)
 AGAIN = "copy it again, whole: the link button of a lab and lab.link() make one"
 
 
@@ -59,6 +61,11 @@ def check_address(address: object) -> None:
         )
 
 
+def plays(address: str) -> bool:
+    """Whether `address` is that of a page which opens links by itself: one called play.html."""
+    return re.split(r"[?#]", address)[0].endswith("/play.html")
+
+
 def read_link(url: object) -> dict[str, Any]:
     """The data of a schedule that `url` tells: a whole link, or what begins with its ``#``.
 
@@ -80,6 +87,8 @@ def read_link(url: object) -> dict[str, Any]:
             "new one",
         )
     raw = _unpacked(packed)
+    if _depth(raw) > DEEPEST:
+        raise _no_link(f"more than {DEEPEST} brackets in it stand in each other", AGAIN)
     try:
         data = parsed(raw)
     except ScheduleError as error:
@@ -107,6 +116,21 @@ def _unpacked(packed: str) -> bytes:
     if not reading.eof or reading.unused_data:
         raise _no_link("part of it is missing or changed", AGAIN)
     return found
+
+
+def _depth(raw: bytes) -> int:
+    """How many brackets of the JSON text `raw` stand in each other at most."""
+    depth = most = 0
+    quoted = False
+    for sign in _SIGNS.findall(raw):
+        if sign == b'"':
+            quoted = not quoted
+        elif not quoted and sign in b"[{":
+            depth += 1
+            most = max(most, depth)
+        elif not quoted and sign in b"]}":
+            depth -= 1
+    return most
 
 
 def refused(error: Fail) -> ScheduleError:

@@ -1,6 +1,7 @@
 """What a program costs and who does what: pure functions of it, giving plain data to draw."""
 
 from workbench.insight.ahead import Ahead, ahead
+from workbench.insight.block_time import BlockTime, block_time
 from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
@@ -26,6 +27,7 @@ from workbench.insight.pipelines import Pipelines, pipelines
 from workbench.insight.recorded import Counted, counted
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
+from workbench.insight.residence import Residence, residence
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled
 from workbench.insight.served import Sector, Wavefront, sectors_of, wavefronts_of
@@ -41,7 +43,9 @@ from workbench.insight.tiles import (
     times_text,
 )
 from workbench.insight.totals import Total, Totals, totals
+from workbench.insight.track import Track, time_text
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
+from workbench.insight.warp_time import WarpTime, warp_time
 from workbench.insight.wavefronts import WARP
 from workbench.insight.who import Cell, Group, Idle, Who, who
 from workbench.insight.why import Fault, Why, why
@@ -52,6 +56,7 @@ __all__ = [
     "At",
     "Axis",
     "BankUse",
+    "BlockTime",
     "BufferUse",
     "Cell",
     "Coalescing",
@@ -85,6 +90,7 @@ __all__ = [
     "Region",
     "Request",
     "Requests",
+    "Residence",
     "Reuse",
     "Row",
     "Roofline",
@@ -99,17 +105,20 @@ __all__ = [
     "Total",
     "Totals",
     "Touch",
+    "Track",
     "Traffic",
     "Turns",
     "Use",
     "Values",
     "WARP",
     "Wait",
+    "WarpTime",
     "Wavefront",
     "Who",
     "Why",
     "ahead",
     "axes",
+    "block_time",
     "calls_of_a_warp",
     "calls_of_warps",
     "chosen_values",
@@ -130,13 +139,16 @@ __all__ = [
     "pipelines",
     "redundancy",
     "requests_of",
+    "residence",
     "roofline",
     "sampled",
     "sectors_of",
     "tiles",
+    "time_text",
     "times_text",
     "totals",
     "turns",
+    "warp_time",
     "wavefronts_of",
     "who",
     "why",

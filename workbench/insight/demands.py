@@ -101,13 +101,13 @@ def _of_memory(one: Made) -> Iterator[Demand]:
     if access.buffer.scope == "shared":
         yield Demand("shared", access, one.taken, least)
         return
-    lines = float((_lines(table, one.width) * times).sum())
+    lines = float((lines_of(table, one.width) * times).sum())
     yield Demand("L1", access, lines, lines if access.buffer.scope == "local" else least)
     packed = float((-(-needed // SECTOR) * times).sum()) * SECTOR
     yield Demand("L2", access, one.taken * SECTOR, packed)
 
 
-def _lines(table: Any, bytes_each: int) -> Any:
+def lines_of(table: Any, bytes_each: int) -> Any:
     """How many lines each request touches, if its first byte is near the start of one."""
     first = np.where(table == IDLE, IDLE, table // LINE)
     last = np.where(table == IDLE, IDLE, (table + bytes_each - 1) // LINE)

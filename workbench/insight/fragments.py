@@ -10,10 +10,8 @@ from workbench.check.kernels import extent_of
 from workbench.ir import Block, Buffer, For, Kernel, PrimFunc, dtypes, path_to, walk_statements
 from workbench.lower.warp_calls import TILE, WARP, WarpCall, warp_call, warp_calls
 
-# PTX ISA, wmma.load: of a tile of matrix_a or matrix_b every cell is held twice, in 16 halves of
-# each thread; of an accumulator once. A register has 4 bytes.
-_TIMES = {"wmma.matrix_a": 2, "wmma.matrix_b": 2, "wmma.accumulator": 1}
-_REGISTER = 4
+_OF_WMMA = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
+_REGISTER = 4  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ def fragments(kernels: Sequence[Kernel]) -> tuple[Fragments, ...]:
         _of(kernel, buffer)
         for kernel in kernels
         for buffer in kernel.allocs
-        if buffer.tag in _TIMES
+        if buffer.tag in _OF_WMMA
     )
 
 
@@ -54,7 +52,10 @@ def _of(kernel: Kernel, buffer: Buffer) -> Fragments:
     calls = [warp_call(loop) for loop in warp_calls(kernel)]
     filled = (call.name for call in calls if call.to.buffer is buffer)
     used = (call.name for call in calls if buffer in _read_by(call))
-    size = TILE * TILE * dtypes.itemsize(buffer.type) * _TIMES[buffer.tag]
+    # PTX ISA, wmma.load: of a tile of matrix_a or matrix_b in float16 every cell is held twice, in
+    # 16 halves of each thread; of others once.
+    times = 2 if buffer.type == "float16" and buffer.tag != "wmma.accumulator" else 1
+    size = TILE * TILE * dtypes.itemsize(buffer.type) * times
     return Fragments(
         dict(kernel.views)[buffer].name,
         buffer.tag,

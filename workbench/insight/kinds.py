@@ -46,7 +46,7 @@ from workbench.ir import (
 )
 
 MOST = 1 << 22  # values, or lanes, that are looked at one by one for an access
-GONE = np.iinfo(np.int64).min  # the place of a lane that a condition lets sleep
+GONE = -(1 << 63)  # the place of a lane that a condition lets sleep
 
 
 class UnknownError(Exception):

@@ -40,7 +40,12 @@ from workbench.lower import open_blocks, tensorized
 from workbench.lower.lane_calls import first_of_row
 from workbench.lower.permute_layouts import COLUMN
 
-CALLS = {"ptx_mma": "mma.sync", "ptx_ldmatrix": "ldmatrix", "mma_store": "store"}
+CALLS = {
+    "ptx_mma": "mma.sync",
+    "ptx_ldmatrix": "ldmatrix",
+    "mma_load": "load",
+    "mma_store": "store",
+}
 """The calls whose tiles are told, as one says them."""
 PARTS = ("A", "B", "C")  # of a product
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from math import fsum
 
@@ -22,7 +22,7 @@ class Modelled:
 
     `us` is in microseconds, None where it is not known; then `caption` says why. `terms` are
     sorted, the longest first, whose resource is the `bottleneck`. Resources work side by side, so
-    that terms do not add up to `us`.
+    that terms do not add up to `us`. `launches` are those of the kernels, in their order.
     """
 
     target: str
@@ -32,6 +32,7 @@ class Modelled:
     caption: str
     table: Table
     kind: Kind = "modelled"
+    launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
 
     def moved(self) -> dict[tuple[str, bool], float]:
         """The µs of the loads (True) and the stores of each buffer: of what carries them longest.
@@ -99,6 +100,7 @@ def modelled(
         terms[0].resource,
         caption,
         Table(("resource", "µs", "why"), rows),
+        launches=launches,
     )
 
 

@@ -31,8 +31,10 @@ def along_axes(sizes: Iterable[int]) -> tuple[Any, ...]:
     """For each size the numbers below it, along an axis of its own."""
     known = tuple(sizes)
     last = len(known) - 1
+    # a browser's Python counts in 32 bits if it is told nothing, and addresses may have more
     return tuple(
-        np.arange(n).reshape((1,) * k + (n,) + (1,) * (last - k)) for k, n in enumerate(known)
+        np.arange(n, dtype=np.int64).reshape((1,) * k + (n,) + (1,) * (last - k))
+        for k, n in enumerate(known)
     )
 
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass
-from math import floor
+from itertools import takewhile
+from math import floor, prod
 from typing import Any, NamedTuple, TypeAlias
 
+MANY = 12_000  # spans that are drawn one by one
 Moment: TypeAlias = float
 """A time on a track, in its unit, from 0 on."""
 
@@ -24,7 +26,7 @@ Moment: TypeAlias = float
 class Dim(NamedTuple):
     """A digit of a span's number: below `extent`, and each step moves the span by the rest.
 
-    Words may have it by its `name`, such as that of a loop.
+    Words may have it by its `name`, such as that of a loop, counted from `least` on.
     """
 
     extent: int
@@ -32,6 +34,7 @@ class Dim(NamedTuple):
     place: int = 0
     start: float = 0.0
     name: str = ""
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +58,30 @@ class Spans:
 class Sort(NamedTuple):
     """What spans of a sort are: roles of pictures, and words for those that run.
 
-    The first role is that of thin rows; in others the rest alternate, by a span's number. In the
+    The roles alternate, by a span's number; `now` is that of those that run, "" where it is the
+    same. Of rows that are too thin for their places, it is only seen how many are in use. In the
     words stand numbers by their names, in braces: `running`, `done`, `waiting` and `all` of
-    the sort, and each digit that has a name, of the first that runs. `statement` names a block of
-    the program, and `loops` its loops, which light up.
+    the sort, each digit that has a name, of the first that runs, and of all `marks` the `mark` that
+    comes next. `statement` names a block of
+    the program, and `loops` its loops, which light up. A `label` stands in a span that has
+    room, its `number` in braces.
     """
 
     roles: tuple[str, ...]
     says: str
     statement: str = ""
     loops: tuple[str, ...] = ()
+    label: str = "{number}"
+    now: str = ""
 
 
 class Span(NamedTuple):
-    """One span. It ends before `end`; `digits` are those that have a name."""
+    """One span. It ends before `end`; `digits` are those that have a name.
 
-    number: int
+    One that stands for several, end to end, has no `number`.
+    """
+
+    number: int | None
     row: int
     place: int
     start: float
@@ -83,10 +94,12 @@ class Span(NamedTuple):
 class Track:
     """Rows with so many `places` in each, and what stands there from 0 to `length`, in `unit`.
 
-    A row is called `row`, with its number, and a span `thing`. At `marks` something ends for all
-    rows, called `mark`: a wave, a barrier. `window` is how much is seen at once, all of it where
-    that is 0; `opens` is the time that is shown first. `nearer` is the level that a click on a span
-    leads to, "" where there is none. `source` says where its times are from.
+    A row is called `row`, with its number, or has one of the `names`; a span is a `thing`. At
+    `marks` something ends for all rows, called `mark`: a wave, a barrier. `window` is how much is
+    seen at once, all of it where that is 0, for so many `seconds` while it plays; `opens` is the
+    time that is shown first. `nearer` is the level that a click on a span leads to, "" where there
+    is none. `source` says where its times are from, and `nothing` what goes on while nothing runs;
+    `empty` is the role of a place where nothing does.
     """
 
     row: str
@@ -101,9 +114,13 @@ class Track:
     mark: str = ""
     marks: tuple[Spans, ...] = ()
     window: float = 0.0
+    seconds: float = 5.0
     opens: Moment = 0.0
     nearer: str = ""
     source: str = "modelled"
+    names: tuple[str, ...] = ()
+    empty: str = "idle"
+    nothing: str = "nothing runs"
 
     def plain(self) -> dict[str, Any]:
         """It as JSON has it, for `track.js`."""
@@ -116,13 +133,20 @@ class Track:
             "unit": self.unit,
             "shapes": [list(map(list, shape)) for shape in self.shapes],
             "spans": [list(astuple(spans)) for spans in self.spans],
-            "sorts": [sort._asdict() for sort in self.sorts],
+            "sorts": [
+                sort._asdict() | {"roles": list(sort.roles), "loops": list(sort.loops)}
+                for sort in self.sorts
+            ],
             "mark": self.mark,
             "marks": [list(astuple(spans)) for spans in self.marks],
             "window": self.window or self.length,
+            "seconds": self.seconds,
             "opens": self.opens,
             "nearer": self.nearer,
             "source": self.source,
+            "names": list(self.names),
+            "empty": self.empty,
+            "nothing": self.nothing,
         }
 
     def span(self, spans: Spans, k: int) -> Span:
@@ -135,7 +159,7 @@ class Track:
             place += digit * dim.place
             start += digit * dim.start
             if dim.name:
-                digits[dim.name] = digit
+                digits[dim.name] = dim.least + digit
         end = start + spans.length
         return Span(spans.first + k, row, place, start, end, spans.sort, digits)
 
@@ -152,6 +176,19 @@ class Track:
         for spans in self.spans:
             for k in range(self.ended(spans, t), self.started(spans, t)):
                 yield self.span(spans, k)
+
+    def drawn(self) -> list[Span]:
+        """All spans in drawing order; of `Spans` with too many, a bar for each of their places."""
+        return [span for spans in self.spans for span in self._drawn(spans)]
+
+    def _drawn(self, spans: Spans) -> Iterator[Span]:
+        beside = prod(dim.extent for dim in takewhile(_stays, self.shapes[spans.shape]))
+        if spans.count <= MANY:
+            yield from (self.span(spans, k) for k in range(spans.count))
+            return
+        for k in range(min(beside, spans.count)):
+            last = self.span(spans, spans.count - 1 - (spans.count - 1 - k) % beside)
+            yield self.span(spans, k)._replace(number=None, end=last.end)
 
     def later(self, t: Moment) -> Moment:
         """When the next span starts or ends after `t`; the end where none does."""
@@ -192,8 +229,8 @@ class Track:
             for number, sort in enumerate(self.sorts)
             if self._numbers(number, t)["running"]
         ]
-        time = f"{time_text(t)} {self.unit}"
-        nothing = "nothing runs" if t < self.length else "all is done"
+        time = f"{time_text(t)} {unit_text(t, self.unit)}"
+        nothing = self.nothing if t < self.length else "all is done"
         return f"{self.source} {time}: {', '.join(said) or nothing}"
 
     def _numbers(self, sort: int, t: Moment) -> dict[str, int]:
@@ -204,7 +241,14 @@ class Track:
         running = sum(self.started(spans, t) for spans in own) - done
         first = next((span.digits for span in self.running(t) if span.sort == sort), {})
         counts = {"running": running, "done": done, "waiting": every - done - running}
-        return {**first, **counts, "all": every}
+        ended = sum(self.ended(spans, t) for spans in self.marks)
+        marks = {"mark": ended + 1, "marks": sum(spans.count for spans in self.marks)}
+        return {**first, **counts, **marks, "all": every}
+
+
+def _stays(dim: Dim) -> bool:
+    """Whether its digits are of one time."""
+    return dim.start <= 0
 
 
 def _first(count: int, past: Callable[[int], bool]) -> int:
@@ -228,6 +272,11 @@ def time_text(t: Moment) -> str:
     scale = 100 if t < 10 else 10 if t < 100 else 1
     number = floor(t * scale + 0.5)
     return f"{number:,}" if scale == 1 else f"{number / scale:g}"
+
+
+def unit_text(t: Moment, unit: str) -> str:
+    """The unit behind a time: "clock" behind 1, else "clocks"; what is no word stays as it is."""
+    return unit[:-1] if time_text(t) == "1" and len(unit) > 2 else unit
 
 
 def worded(says: str, numbers: Mapping[str, int]) -> str:

@@ -5,8 +5,9 @@ goes by two neighbours (`lower/lane_calls.py`). Which lane does what in a call o
 not say. Seen in what
 nvcc 13.0 makes of them for sm_80 to sm_100, and counted on an H100: a tile is loaded by one
 instruction, ldmatrix, of which each lane tells a row of 16 bytes, and banks serve eight of these at
-a time; it is stored by four, in each of which a lane has two neighbours. A product of two tiles
-takes two instructions of 16 x 8 x 16.
+a time; it is stored by four, in each of which a lane has two neighbours, and sums that are loaded
+are taken to come so, too. A product of two tiles takes two instructions of 16 x 8 x 16. Of tiles of
+bytes nothing was seen.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from workbench.lower.permute_layouts import COLUMN
 from workbench.lower.warp_calls import TILE, Tile, WarpCall, warp_call, warp_calls
 
 PRODUCTS = ("tvm_mma_sync", "ptx_mma")
-LOADS = ("tvm_load_matrix_sync", "ptx_ldmatrix")
+LOADS = ("tvm_load_matrix_sync", "ptx_ldmatrix", "mma_load")
 _OF_TILES = ("tvm_load_matrix_sync", "tvm_store_matrix_sync")
 ROW = 8  # cells of 2 bytes that a lane tells of a tile that is loaded
 PAIR = 2  # neighbours that a lane stores
@@ -62,17 +63,27 @@ def requested(kernel: Kernel) -> tuple[Access, ...]:
             found.append(access)
         elif call.name in LANE_CALLS and not access.buffer.is_fragment:
             found.append(_by_lanes(access, call))
-        elif call.name in _OF_TILES and not access.buffer.is_fragment:
+        elif _is_told(access, call) and not access.buffer.is_fragment:
             found += _of_lanes(kernel, access, call)
     return tuple(found)
 
 
 @once
 def untold(kernel: Kernel) -> tuple[Access, ...]:
-    """The accesses to memory of calls of which nobody says what lanes ask for: Metal's."""
-    known, calls = (*LANE_CALLS, *_OF_TILES), calls_of(kernel)
+    """The accesses to memory of calls of which nobody says what lanes ask for: Metal's, tiles of
+    bytes."""
+    calls = calls_of(kernel)
     inside = (a for a in accesses(kernel) if a.node in calls and not a.buffer.is_fragment)
-    return tuple(access for access in inside if calls[access.node].name not in known)
+    return tuple(
+        access
+        for access in inside
+        if calls[access.node].name not in LANE_CALLS and not _is_told(access, calls[access.node])
+    )
+
+
+def _is_told(access: Access, call: WarpCall) -> bool:
+    """Whether it is of a call of ``wmma`` whose requests were seen: of cells of 2 or 4 bytes."""
+    return call.name in _OF_TILES and dtypes.itemsize(access.buffer.type) > 1
 
 
 @once
@@ -109,7 +120,8 @@ def _around(kernel: Kernel, access: Access) -> Access:
 def _of_lanes(kernel: Kernel, access: Access, call: WarpCall) -> Iterator[Access]:
     (tile,) = (t for t in (call.to, *call.sources) if t.buffer is access.buffer)
     around, x = _around(kernel, access), _lane(kernel)
-    for at, cells in _stored(tile, x) if access.writes else _loaded(tile, x):
+    sums = access.writes or call.to.buffer.tag == "wmma.accumulator"
+    for at, cells in _pairs(tile, x) if sums else _loaded(tile, x):
         yield replace(around, indices=(Ramp(at, 1, cells),))
 
 
@@ -123,8 +135,9 @@ def _by_lanes(access: Access, call: WarpCall) -> Access:
         thread, register = first_of_row(x, 4 // size, bool(call.orders))
         cells = COLUMN // size
     else:
-        thread, register, cells = x, registers.var * 2, 2
-        around.append(replace(registers, extent=registers.extent // 2))
+        cells = min(size, 2)  # two neighbours, of bytes one
+        thread, register = x, registers.var * cells
+        around.append(replace(registers, extent=registers.extent // cells))
     place = substitute(access.indices[0], {threads.var: thread, registers.var: register})
     known = {loop.var: up_to(loop.extent, loop.var.type) for loop in (*around, registers)}
     index = Ramp(simplify(place, known), 1, cells)
@@ -143,7 +156,7 @@ def _loaded(tile: Tile, x: Var) -> Iterator[tuple[Expr, int]]:
     yield tile.offset + x % TILE * tile.stride + x // TILE * ROW, ROW
 
 
-def _stored(tile: Tile, x: Var) -> Iterator[tuple[Expr, int]]:
+def _pairs(tile: Tile, x: Var) -> Iterator[tuple[Expr, int]]:
     for column in (0, TILE // 2):
         for row in (0, TILE // 2):
             yield tile.offset + (x // 4 + row) * tile.stride + x % 4 * PAIR + column, PAIR

@@ -84,6 +84,31 @@ def _load(dtype: str, scope: str, turned: bool, b: bool) -> tuple[str, str]:
     )
 
 
+def _load_turned(scope: str) -> tuple[str, str]:
+    """A tile of B in bytes by term and column, each by itself: ldmatrix turns no bytes."""
+    row, column = _cell(4, b=True)
+    return _pair(
+        f"{_tile('warp', 'int8', 16)}, {_bytes(scope)}",
+        ({"i": 32, "j": N}, f"warp[{_held('j', 'i', 4, b=True)}] = shared[i, j]"),
+        ({"t": WARP, "l": 16}, f"warp[t, l] = shared[{column}, {row}]"),
+        ["mma_load"],
+    )
+
+
+def _bytes(scope: str) -> str:
+    return f'shared: T.Buffer((32, {N}), "int8", scope="{scope}", offset_factor=16)'
+
+
+def _load_sums(dtype: str, scope: str) -> tuple[str, str]:
+    row, column = _cell()
+    return _pair(
+        f"{_tile('C', dtype, N, scope)}, {_tile('C_warp', dtype)}",
+        ({"i": N, "j": N}, f"C_warp[{_held('i', 'j')}] = C[i, j]"),
+        ({"t": WARP, "l": 8}, f"C_warp[t, l] = C[{row}, {column}]"),
+        ["mma_load"],
+    )
+
+
 def _product(dtype: str, out: str) -> tuple[str, str]:
     packed = _packed(dtype)
     terms = 8 * packed
@@ -149,8 +174,14 @@ for _dtype, _outs in (
         for _out in _outs
         for trans in ("", "_trans_a", "_trans_b", "_trans_a_trans_b")
     }
+for _scope, _dyn in (("shared", ""), ("shared.dyn", "_dyn")):
+    TEXTS[f"mma_ldmatrix_i8_b{_dyn}"] = _load_turned(_scope)
 for _out in ("float32", "float16", "int32"):
     TEXTS[f"mma_fill_16x16_{SHORT[_out]}"] = _fill(_out)
+    TEXTS |= {  # not TVM's
+        f"mma_load_16x16_{SHORT[_out]}_{scope.replace('.', '_')}": _load_sums(_out, scope)
+        for scope in ("global", "shared", "shared.dyn")
+    }
     TEXTS |= {
         f"mma_store_16x16_{SHORT[_out]}_{called}": _store(_out, scope)
         for scope, called in (

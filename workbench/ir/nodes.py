@@ -94,6 +94,9 @@ _OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
 # Registers of a warp; of those in "warp" memory the last two indices tell thread and register.
 FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "warp", "metal.simdgroup")
+# Fragments that TVM lays out in a pass of its own: they are read and mean what they say, and no
+# kernel is made of them.
+LAID_OUT_BY_TVM = ("m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC")
 
 
 def memory_of(scope: str) -> tuple[str, str]:
@@ -103,7 +106,7 @@ def memory_of(scope: str) -> tuple[str, str]:
     a launch says how much there is. FRAGMENTS are local memory: the threads of a warp hold a tile
     together, and as each would do with one of its own, since only calls of the warp touch it.
     """
-    if scope in FRAGMENTS:
+    if scope in FRAGMENTS or scope in LAID_OUT_BY_TVM:
         return "local", scope
     memory, _, tag = scope.partition(".")
     return (memory, tag) if memory == "global" or scope == "shared.dyn" else (scope, "")
@@ -535,7 +538,7 @@ class Buffer(Node):
     @property
     def is_fragment(self) -> bool:
         """Whether the threads of a warp hold it together, see FRAGMENTS."""
-        return self.tag in FRAGMENTS
+        return self.tag in FRAGMENTS or self.tag in LAID_OUT_BY_TVM
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
         indices = indices if isinstance(indices, tuple) else (indices,)

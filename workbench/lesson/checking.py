@@ -90,10 +90,9 @@ def _compare(built: Built, start: PrimFunc, kind: str, tolerance: float | None) 
 
 
 def race_of(built: Built, start: PrimFunc) -> Orders | None:
-    """How two threads of a block race in the kernel of `built`, on whole numbers; see `race`."""
+    """How two threads of a block race in the kernels of `built`, on whole numbers; see `race`."""
     given, _ = _right(start, _SMALL)
-    (kernel,) = built.kernels
-    return race(kernel, given, built.func.params)
+    return race(built.kernels, given, built.func.params)
 
 
 @once  # of an exercise, which is checked again and again

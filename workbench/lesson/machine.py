@@ -1,21 +1,23 @@
 """A GPU in small, as a model: which block runs on which multiprocessor, and when.
 
-Blocks are handed out in the order of their numbers, each to the multiprocessor that has room
-first; one that has room never waits. A real GPU promises no order, and its blocks take as long as
-their loads do: the model is for the idea that a launch is a queue, and measures nothing.
+Blocks are handed out as `insight.handed_out` says. A real GPU promises no order, and its blocks
+take as long as their loads do: the model is for the idea that a launch is a queue, and measures
+nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from importlib import import_module
 from typing import Any
 
-from workbench.draw import Scene, machine_scene, svg_in_text
+from workbench.diag import Fail, count_text
+from workbench.draw import svg_in_text, warps_scene
+from workbench.insight import WARP, Track
+from workbench.insight.handed_out import HandedOut, handed_out
+from workbench.insight.track import Dim, Sort, Spans
 
-WARP = 32  # threads that run in step
+SAYS = "{running} of {all} blocks run, {waiting} wait, {done} done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,48 +42,36 @@ class Launch:
         return Machine(self.multiprocessors, self.room)
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
-    """A block's stay on a multiprocessor, in one of its places, from `start` up to `end`."""
-
-    block: int
-    multiprocessor: int
-    place: int
-    start: int
-    end: int
-
-
-def stays(blocks: int, machine: Machine) -> list[Stay]:
+def placed(blocks: int, machine: Machine) -> HandedOut:
     """When and where each of `blocks` runs."""
-    places = [(0, p, m) for p in range(machine.room) for m in range(machine.multiprocessors)]
-    heapify(places)
-    runs = []
-    for block in range(blocks):
-        start, place, multiprocessor = heappop(places)
-        end = start + machine.steps
-        runs.append(Stay(block, multiprocessor, place, start, end))
-        heappush(places, (end, place, multiprocessor))
-    return runs
+    return handed_out(blocks, machine.multiprocessors, machine.room, (float(machine.steps),))
+
+
+def track_of(blocks: int, machine: Machine) -> Track:
+    """The launch in time, a step of the model as its unit."""
+    found = placed(blocks, machine)
+    turns = Dim(found.shape[-1].extent, start=float(machine.steps))
+    return Track(
+        "multiprocessor", "block", machine.multiprocessors, machine.room, found.end, "steps",
+        (found.shape, (turns,)), found.spans, (Sort(("block-0", "block-1"), SAYS, now="heat-4"),),
+        "wave", (Spans(0, turns.extent, 0, 0, 0.0, 0.0, shape=1),), source="time",
+    )  # fmt: skip
 
 
 def start_of(block: int, blocks: int, machine: Machine) -> str:
     """When a block starts, in words."""
-    return f"time {stays(blocks, machine)[block].start}"
+    track = track_of(blocks, machine)
+    return f"time {track.span(track.spans[0], block).start:g}"
 
 
 def length(blocks: int, machine: Machine) -> str:
     """How long the launch takes, in words."""
-    return f"{max(stay.end for stay in stays(blocks, machine))} steps"
-
-
-def warps(threads: int) -> list[tuple[int, int]]:
-    """The first and last thread of each warp of a block."""
-    return [(k, min(k + WARP, threads) - 1) for k in range(0, threads, WARP)]
+    return f"{placed(blocks, machine).end:g} steps"
 
 
 def idle_lanes(threads: int) -> str:
     """How many lanes of a block's warps have no thread, in words."""
-    return f"{len(warps(threads)) * WARP - threads} lanes"
+    return f"{-threads % WARP} lanes"
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,63 +84,50 @@ class Text:
         return self.text
 
 
-def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
+def gpu(blocks: int = 8, threads: int = 64, guess: int | None = None, **machine: int) -> Any:
     """A player of a launch of so many blocks of `threads` on a `Machine`, in small.
 
-    Where widgets are not installed, its sentences, one for each time.
+    It plays once one has said when the block `guess` starts, where that is given. Where widgets are
+    not installed, it is what happens at each time, in words. Raises Fail where there is no such
+    block.
 
     >>> _ = lesson.gpu(blocks=8, threads=64, multiprocessors=2, room=1)
     """
+    if guess is not None and not 0 <= guess < blocks:
+        raise Fail(
+            f"Can't ask when block {guess} starts: the launch has blocks 0 to {blocks - 1}",
+            hint="name one of them, or leave `guess` out",
+        )
     has = Machine(**machine)
-    drawn = frames(blocks, threads, has)
     room = "room for one block each" if has.room == 1 else f"room for {has.room} blocks each"
-    name = f"{blocks} blocks of {threads} threads on {has.multiprocessors} multiprocessors, {room}"
+    on = count_text(has.multiprocessors, "multiprocessor")
+    name = f"{count_text(blocks, 'block')} of {count_text(threads, 'thread')} on {on}, {room}"
+    track = track_of(blocks, has)
     try:
         player = import_module("workbench.widgets.small.player")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:
         if missing.name not in ("anywidget", "traitlets"):
             raise
-        return Text("\n".join([name, *(sentence for _, sentence in drawn)]))
-    return player.Player(name, drawn)
+        return Text("\n".join([name, *told(track)]))
+    asked = None if guess is None else asked_of(track, guess)
+    about = f"A block has {count_text(-(-threads // WARP), 'warp')}."
+    lanes = svg_in_text(warps_scene(threads), f"{about} {idle_lanes(threads)} have no thread.")
+    return player.Player(name, track.plain(), told(track), lanes, asked)
 
 
-# --- the picture ----------------------------------------------------------------------------------
+def told(track: Track) -> list[str]:
+    """What goes on from each time on at which something begins or ends, in words."""
+    times = [0.0]
+    while times[-1] < track.length:
+        times.append(track.later(times[-1]))
+    return [f"{words[:1].upper()}{words[1:]}." for words in map(track.told, times)]
 
 
-def frames(blocks: int, threads: int, machine: Machine) -> list[tuple[str, str]]:
-    """The machine at each time, drawn as SVG, with one sentence that says the same."""
-    runs = stays(blocks, machine)
-    last = max(stay.end for stay in runs)
-    return [
-        (svg_in_text(_frame(runs, threads, machine, t)), _sentence(runs, t))
-        for t in range(last + 1)
-    ]
-
-
-def _sentence(runs: Sequence[Stay], t: int) -> str:
-    waiting, running, done = _sorted(runs, t)
-    said = [
-        f"{word} {', '.join(str(stay.block) for stay in group)}"
-        for word, group in (("running", running), ("waiting", waiting), ("done", done))
-        if group
-    ]
-    return f"Time {t}: blocks {'; '.join(said)}."
-
-
-def _sorted(runs: Sequence[Stay], t: int) -> tuple[list[Stay], list[Stay], list[Stay]]:
-    """Who waits, runs, and is done at time `t`."""
-    waiting = [stay for stay in runs if t < stay.start]
-    running = [stay for stay in runs if stay.start <= t < stay.end]
-    return waiting, running, [stay for stay in runs if stay.end <= t]
-
-
-def _frame(runs: Sequence[Stay], threads: int, machine: Machine, t: int) -> Scene:
-    waiting, running, done = _sorted(runs, t)
-    return machine_scene(
-        t,
-        [stay.block for stay in waiting],
-        {(stay.multiprocessor, stay.place): stay.block for stay in running},
-        [stay.block for stay in done],
-        (machine.multiprocessors, machine.room),
-        warps(threads),
-    )
+def asked_of(track: Track, block: int) -> dict[str, Any]:
+    """What is asked of a block ahead of playing, and when it starts."""
+    span = track.span(track.spans[0], block)
+    return {
+        "text": f"When does block {block} start? Move the time there.",
+        "at": span.start,
+        "told": f"Block {block} starts at time {span.start:g}, on multiprocessor {span.row}.",
+    }

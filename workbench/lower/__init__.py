@@ -1,6 +1,16 @@
 """From a scheduled program to kernels: what every thread of a launch runs."""
 
-from workbench.lower.faults import Fault, faults, gaps, missing, put_ahead, stand, waits, with_fault
+from workbench.lower.faults import (
+    Fault,
+    faults,
+    gaps,
+    missing,
+    number_of,
+    put_ahead,
+    stand,
+    waits,
+    with_fault,
+)
 from workbench.lower.findings import findings
 from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics, tensorized
 from workbench.lower.least_target import least_target
@@ -14,6 +24,7 @@ __all__ = [
     "faults",
     "gaps",
     "missing",
+    "number_of",
     "Lowered",
     "Pass",
     "findings",

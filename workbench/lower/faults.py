@@ -61,48 +61,68 @@ class Fault:
 
     A barrier, a wait for copies or a condition that is missing; a loop that takes a turn more; an
     index with a stride that is a cell too short. Or of a `buffer` that has two copies, used in
-    turn, the second one is missing.
+    turn, the second one is missing. Where a program has several kernels, `kernel` is the name of
+    the one that has it.
     """
 
     kind: Kind
     number: int = 1
     buffer: str = ""
+    kernel: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.buffer or self.number}"
+        whose = f" of {self.kernel}" if self.kernel else ""
+        return f"{self.kind} {self.buffer or self.number}{whose}"
 
 
 def faults(lowered: Lowered) -> tuple[Fault, ...]:
-    """All that can be put into the only kernel of `lowered`, kind by kind in the text's order."""
+    """All that can be put into a kernel of `lowered`, kind by kind in the order of its text."""
+    before = {kind: _as_it_was(lowered, kind)[1] for kind in get_args(Kind)}
     found = []
-    for kind in get_args(Kind):
-        kernel = _as_it_was(lowered, kind)[1]
-        if kind == "copy":
-            found += [Fault(kind, buffer=name) for name in _twice(kernel)]
-        else:
-            count = sum(1 for _ in _places(kernel, kind))
-            found += [Fault(kind, number) for number in range(1, count + 1)]
+    for k, name in enumerate(_names(lowered)):
+        for kind, kernels in before.items():
+            if kind == "copy":
+                found += [Fault(kind, 1, buffer, name) for buffer in _twice(kernels[k])]
+            else:
+                count = sum(1 for _ in _places(kernels[k], kind))
+                found += [Fault(kind, number, "", name) for number in range(1, count + 1)]
     return tuple(found)
 
 
-def stand(lowered: Lowered) -> tuple[Kernel, dict[Fault, tuple[Stmt, str]]]:
-    """The only kernel of `lowered`, no statement of it twice, and where in it each of `faults` is.
+def _names(lowered: Lowered) -> list[str]:
+    """Of each kernel what a fault calls it: nothing, if there is no other."""
+    names = [kernel.name for kernel in lowered.kernels]
+    return names if len(names) > 1 else [""]
+
+
+def number_of(lowered: Lowered, kernel: str) -> int:
+    """Which of its kernels has that name, "" for the only one. Raises ValueError where none has."""
+    names = _names(lowered)
+    if kernel not in names:
+        raise ValueError(f"{lowered.func.name} has no kernel {kernel!r}")
+    return names.index(kernel)
+
+
+def stand(lowered: Lowered) -> tuple[tuple[Kernel, ...], dict[Fault, tuple[Stmt, str]]]:
+    """The kernels of `lowered`, no statement twice, and where in them each of `faults` is.
 
     That is the statement which it takes away or makes wrong, with the name of the buffer whose
     stride is meant. One of which is not known what passes made of it is left out, as is a second
     copy, which no one statement has.
     """
-    kernel, found = _each_its_own(lowered.kernels[0]), dict[Fault, tuple[Stmt, str]]()
+    kernels = tuple(map(_each_its_own, lowered.kernels))
+    found = dict[Fault, tuple[Stmt, str]]()
     for kind in get_args(Kind):
-        before = _as_it_was(lowered, kind)[1]
-        became = _became(before, kernel)
-        holds = {n: one for one in _statements(before) for n in (one, *expressions_in(one))}
-        for number, (node, _) in enumerate(_places(before, kind) if kind != "copy" else (), 1):
-            stmt = became.get(holds[node])
-            if stmt is not None:
-                name = node.buffer.name if isinstance(node, (BufferLoad, BufferStore)) else ""
-                found[Fault(kind, number)] = stmt, name
-    return kernel, found
+        every = zip(_names(lowered), _as_it_was(lowered, kind)[1], kernels, strict=True)
+        for kernel, before, now in every if kind != "copy" else ():
+            became = _became(before, now)
+            holds = {n: one for one in _statements(before) for n in (one, *expressions_in(one))}
+            for number, (node, _) in enumerate(_places(before, kind), 1):
+                stmt = became.get(holds[node])
+                if stmt is not None:
+                    name = node.buffer.name if isinstance(node, (BufferLoad, BufferStore)) else ""
+                    found[Fault(kind, number, "", kernel)] = stmt, name
+    return kernels, found
 
 
 def _statements(kernel: Kernel) -> Iterator[Stmt]:
@@ -130,30 +150,33 @@ def _became(before: Kernel, after: Kernel) -> dict[Stmt, Stmt]:
 
 
 def with_fault(lowered: Lowered, fault: Fault, target: Target) -> Lowered:
-    """`lowered`, of one kernel and made for `target`, with a fault in that.
+    """`lowered`, made for `target`, with a fault in one of its kernels.
 
-    Raises ValueError where the kernel has no such thing.
+    Raises ValueError where the kernel has no such thing, and where there is no such kernel.
     """
-    done, kernel = _as_it_was(lowered, fault.kind)
-    made = _without_copy(kernel, fault.buffer) if fault.kind == "copy" else _broken(kernel, fault)
-    told = TOLD[fault.kind]
-    history = [*done, Pass("with_fault", f"Break it: {told}.", (kernel,), (made,))]
+    done, kernels = _as_it_was(lowered, fault.kind)
+    k = number_of(lowered, fault.kernel)
+    broken = _without_copy if fault.kind == "copy" else _broken
+    made = (*kernels[:k], broken(kernels[k], fault), *kernels[k + 1 :])
+    told = TOLD[fault.kind] + (f" in {fault.kernel}" if fault.kernel else "")
+    history = [*done, Pass("with_fault", f"Break it: {told}.", kernels, made)]
     names = [step.__name__ for step in KERNEL_PASSES]
     behind = KERNEL_PASSES[names.index(done[-1].name) + 1 :]
-    history += passed(behind, (made,), target)
-    (last,) = history[-1].after
-    assert isinstance(last, Kernel)
-    return Lowered(lowered.func, (_each_its_own(last),), tuple(history), told)
+    history += passed(behind, made, target)
+    return Lowered(lowered.func, _kernels_of(history[-1]), tuple(history), told)
 
 
-def _as_it_was(lowered: Lowered, kind: Kind) -> tuple[tuple[Pass, ...], Kernel]:
-    """The passes ahead of where such a fault is put in, and the kernel that they made."""
+def _kernels_of(step: Pass) -> tuple[Kernel, ...]:
+    """The kernels that a pass made, in which no statement stands at two places."""
+    return tuple(_each_its_own(one) for one in step.after if isinstance(one, Kernel))
+
+
+def _as_it_was(lowered: Lowered, kind: Kind) -> tuple[tuple[Pass, ...], tuple[Kernel, ...]]:
+    """The passes ahead of where such a fault is put in, and the kernels that they made."""
     last = flatten_buffers if kind == "stride" else insert_barriers
     names = [step.name for step in lowered.history]
     done = lowered.history[: names.index(last.__name__) + 1]
-    (kernel,) = done[-1].after
-    assert isinstance(kernel, Kernel)
-    return done, _each_its_own(kernel)
+    return done, _kernels_of(done[-1])
 
 
 def _broken(kernel: Kernel, fault: Fault) -> Kernel:
@@ -220,10 +243,10 @@ def _twice(kernel: Kernel) -> list[str]:
     return [whole.name for b, whole in pairs if len(b.shape) > len(whole.shape) and b.shape[0] == 2]
 
 
-def _without_copy(kernel: Kernel, name: str) -> Kernel:
-    (old,) = (b for b, whole in kernel.views if whole.name == name and b in kernel.allocs)
+def _without_copy(kernel: Kernel, fault: Fault) -> Kernel:
+    (old,) = (b for b, whole in kernel.views if whole.name == fault.buffer and b in kernel.allocs)
     if len(old.shape) < 2 or old.shape[0] != 2:
-        raise ValueError(f"{name} has no second copy")
+        raise ValueError(f"{fault.buffer} has no second copy")
     new = replace(old, shape=(1, *old.shape[1:]))
 
     def visit(node: Node) -> Node:
@@ -244,24 +267,26 @@ def _each_its_own(kernel: Kernel) -> Kernel:
 
 
 def missing(whole: Lowered, fault: Fault) -> Stmt | None:
-    """The barrier or wait of the kernel of `whole` that a fault takes away; None for other kinds.
+    """The barrier or wait of a kernel of `whole` that a fault takes away; None for other kinds.
 
     It is what `put_ahead` puts back.
     """
     sort = {"barrier": Barrier, "wait": WaitGroup}.get(fault.kind)
     if sort is None:
         return None
-    every = [one for one in _statements(whole.kernels[0]) if isinstance(one, sort)]
+    kernel = whole.kernels[number_of(whole, fault.kernel)]
+    every = [one for one in _statements(kernel) if isinstance(one, sort)]
     return every[fault.number - 1]
 
 
-def put_ahead(lowered: Lowered, at: int | Stmt, *stmts: Stmt) -> Lowered:
-    """The kernel of `lowered`, which has a fault, with `stmts` ahead of a statement of it.
+def put_ahead(lowered: Lowered, at: int | Stmt, *stmts: Stmt, name: str = "") -> Lowered:
+    """`lowered`, which has a fault, with `stmts` ahead of a statement of the kernel of that name.
 
     `at` is that, or a line of the kernel's text, in which it is the outermost that begins. The
     kernel is marked as before. Raises Refusal for a line in which no statement begins.
     """
-    (kernel,) = lowered.kernels
+    k = number_of(lowered, name)
+    kernel = lowered.kernels[k]
     if isinstance(at, int):
         begins = _begins(kernel)
         if at not in begins:
@@ -270,8 +295,8 @@ def put_ahead(lowered: Lowered, at: int | Stmt, *stmts: Stmt) -> Lowered:
                 hint=f"name a line of the kernel's text, from {min(begins)} to {max(begins)}",
             )
         at = begins[at]
-    body = replace_node(kernel.body, at, seq(*stmts, at))
-    return replace(lowered, kernels=(replace(kernel, body=body),))
+    made = replace(kernel, body=replace_node(kernel.body, at, seq(*stmts, at)))
+    return replace(lowered, kernels=(*lowered.kernels[:k], made, *lowered.kernels[k + 1 :]))
 
 
 def gaps(lowered: Lowered) -> tuple[int, ...]:

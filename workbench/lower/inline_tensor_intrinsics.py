@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from workbench import arith
+from workbench.access.pipelines import DOUBLE
 from workbench.access.units import iterator_bounds
 from workbench.arith import Bounds
+from workbench.check.alignment import ALIGN, alignments
 from workbench.diag import Fail, Refusal
 from workbench.intrin import NOTE, Mismatch, TensorIntrin, View, inlined, match
-from workbench.ir import Block, BlockRealize, Buffer, PrimFunc, attrs_dict, once
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    PrimFunc,
+    attrs_dict,
+    once,
+    walk_statements,
+)
 from workbench.ir.places import places
+from workbench.lower.permute_layouts import PERMUTED
 
 Fits: TypeAlias = tuple[TensorIntrin, Mapping[Buffer, View]]
 """An intrinsic that runs a block, and the tile that each of its parameters is there."""
@@ -25,9 +37,33 @@ def inline_tensor_intrinsics(func: PrimFunc) -> PrimFunc:
     held against the description here, as `tensorize` did.
     """
     changed = {
-        block: inlined(intrin, block, views) for block, (intrin, views) in tensorized(func).items()
+        block: _laid_out(inlined(intrin, block, views), block)
+        for block, (intrin, views) in tensorized(func).items()
     }
     return places(func).replace_each(changed) if changed else func
+
+
+def _laid_out(made: Block, block: Block) -> Block:
+    """`made`, which does what `block` does, with what blocks inside of that ask of arrays.
+
+    Padded rows, permuted columns and second copies are asked of an array, for all who touch it; a
+    block inside a tile may be the one whose note says so.
+    """
+    notes = dict(attrs_dict(made.annotations))
+    number = {region.buffer: k for k, region in enumerate(made.writes)}
+    padded = list(alignments(made))
+    for inner in (node for node in walk_statements(block.body) if isinstance(node, Block)):
+        for which, axis, factor, offset in alignments(inner):
+            padded.append((number[inner.writes[which].buffer], axis, factor, offset))
+        asked = attrs_dict(inner.annotations)
+        if asked.get(PERMUTED):
+            notes[PERMUTED] = asked[PERMUTED]
+        copied = asked.get(DOUBLE)
+        if isinstance(copied, int) and copied in range(len(inner.writes)):
+            notes[DOUBLE] = number[inner.writes[copied].buffer]
+    if padded:
+        notes[ALIGN] = tuple(padded)
+    return replace(made, annotations=tuple(notes.items()))
 
 
 @once

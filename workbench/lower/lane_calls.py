@@ -30,7 +30,7 @@ from workbench.ir import (
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.warp_tiles import WARP, Tile, WarpCall
 
-LANE_CALLS = ("mma_fill", "mma_store", "ptx_ldmatrix", "ptx_mma")
+LANE_CALLS = ("mma_fill", "mma_load", "mma_store", "ptx_ldmatrix", "ptx_mma")
 SUMS = 8  # cells of a sum of 16 x 16 that a thread holds
 # Which calls there are, by the types of what is multiplied and of the sum.
 MULTIPLIED = (
@@ -59,6 +59,10 @@ def lane_call(
             to, value = by.held(store, extents[1]), filled
         case "mma_store", (), BufferLoad() as load, [] if extents[1] == SUMS:
             to, sources = by.rows(store), [by.held(load, SUMS)]
+        case "mma_load", (), BufferLoad() as load, []:
+            # sums, or bytes of B by row, which ldmatrix does not turn
+            rows = by.rows(load) if extents[1] == SUMS else by.turned(load)
+            to, sources = by.held(store, extents[1]), [rows]
         case "ptx_ldmatrix", () | ("trans",), BufferLoad() as load, []:
             if extents[1] == 4 * _packed(load):
                 to, sources = by.held(store, extents[1]), [by.loaded(load, bool(orders))]
@@ -137,8 +141,8 @@ class _ByLanes:
             return None
         return Tile(node.buffer, line[1], cells)
 
-    def rows(self, node: BufferStore) -> Tile | None:
-        """The tile in memory to whose rows the threads write what they hold of a sum."""
+    def rows(self, node: BufferLoad | BufferStore) -> Tile | None:
+        """The tile in memory of whose rows the threads have what they hold of a sum."""
         index = node.indices[0]
         start = self.first(index)
         apart = self.known.simplify(self.at(index, const(4, "int32"), const(0, "int32")) - start)
@@ -148,6 +152,18 @@ class _ByLanes:
         if not same(index, start + row * apart + column, self.known):
             return None
         return Tile(node.buffer, start, int(apart.value))
+
+    def turned(self, load: BufferLoad) -> Tile | None:
+        """The tile of bytes in memory, by term and column, of which threads hold B's cells."""
+        t, l, index = self.thread, self.register, load.indices[0]  # noqa: E741
+        start = self.first(index)
+        apart = self.known.simplify(self.at(index, const(0, "int32"), const(1, "int32")) - start)
+        if load.buffer.type != "int8" or not isinstance(apart, Const):
+            return None
+        row, column = l % 8 // 4 * 16 + t % 4 * 4 + l % 4, l // 8 * 8 + t // 4
+        if not same(index, start + row * apart + column, self.known):
+            return None
+        return Tile(load.buffer, start, int(apart.value))
 
     def loaded(self, load: BufferLoad, turned: bool) -> Tile | None:
         """The rows of 16 bytes that ``ldmatrix`` fetches: thread 8 m + r says where row r of matrix

@@ -8,13 +8,14 @@ are touched by calls alone, all threads of a warp come there, and the call is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
 from workbench.arith import Bounds, equal, linear
 from workbench.diag import Refusal
 from workbench.ir import (
+    LAID_OUT_BY_TVM,
     WARP_CALL,
     BinOp,
     Buffer,
@@ -110,6 +111,8 @@ def _call(
         case "tvm_fill_fragment" | "make_filled_simdgroup_matrix", (), Const() as value, []:
             return _made(name, orders, to, (), value)
         case "tvm_load_matrix_sync" | "simdgroup_load", (order,), BufferLoad() as load, []:
+            if order != "row_major" and store.buffer.tag == "wmma.accumulator":
+                return None  # it is stored row by row, too
             if name == "simdgroup_load" and order == "col_major":
                 to = _tile(store, column, row)  # which turns it as it loads
             return _made(name, orders, to, (_tile(load, row, column),))
@@ -190,11 +193,21 @@ def memory_tiles(call: WarpCall) -> Iterator[Tile]:
 
 def check_warp_calls(kernel: Kernel, target: Target) -> None:
     """Refuse a flat kernel in which calls of a warp could not do what their loops do."""
+    for buffer in kernel.allocs:
+        if buffer.tag in LAID_OUT_BY_TVM:
+            whole = dict(kernel.views)[buffer]
+            raise Refusal(
+                f"{whole.name} is in {whole.storage_scope}, which a pass of TVM's lays out",
+                whole,
+                hint="keep its tiles in warp memory, and take mma_ldmatrix_f16_a, mma_f16f16f32 "
+                "and their kind",
+            )
     _check_alone(kernel)
     calls = {loop: warp_call(loop) for loop in warp_calls(kernel)}
     if not calls:
         return
     _check_target(kernel, {call.name for call in calls.values()}, target)
+    _check_products(kernel, calls.values(), target)
     _check_warps(kernel)
     known = known_bounds(kernel)
     for call in calls.values():
@@ -225,6 +238,43 @@ def _check_target(kernel: Kernel, names: set[str], target: Target) -> None:
             *held,
             hint=f"build it for a GPU that has: {', '.join(map(repr, have))}",
         )
+
+
+# PTX ISA, wmma.mma of m16n16k16: what is multiplied, its sum, and the least architecture.
+WMMA_PRODUCTS = {
+    ("float16", "float16"): 70,
+    ("float16", "float32"): 70,
+    ("int8", "int32"): 72,
+    ("bfloat16", "float32"): 80,
+}
+
+
+def _check_products(kernel: Kernel, calls: Iterable[WarpCall], target: Target) -> None:
+    """Refuse products by ``wmma`` of types that there are none of, or that the GPU has not."""
+    for call in (call for call in calls if call.name == "tvm_mma_sync"):
+        types = [tile.buffer.type for tile in (*call.sources, call.to)]
+        held = [dict(kernel.views)[tile.buffer] for tile in (*call.sources, call.to)]
+        told = f"{types[0]} by {types[1]} with sums in {types[2]}"
+        least = WMMA_PRODUCTS.get((types[0], types[2])) if types[0] == types[1] else None
+        if least is None:
+            known = ", ".join(f"{one} in {out}" for one, out in WMMA_PRODUCTS)
+            raise Refusal(
+                f"no call of a warp multiplies {told}",
+                *held,
+                hint=f"let both tiles have one type, and one that is summed so: {known}",
+            )
+        if catalogue.number_of(target.arch) < least:
+            have = [
+                name
+                for name in catalogue.names()
+                if catalogue.get(name).wmma
+                and catalogue.number_of(catalogue.get(name).arch) >= least
+            ]
+            raise Refusal(
+                f"{target.title}, {target.arch}, does not multiply {told}",
+                *held,
+                hint=f"build it for a GPU that does: {', '.join(map(repr, have))}",
+            )
 
 
 def _check_alone(kernel: Kernel) -> None:
@@ -339,7 +389,8 @@ def _check_aligned(whole: Buffer, call: WarpCall, tile: Tile, known: Bounds) -> 
     size = dtypes.itemsize(tile.buffer.type)
     start, rows = {
         "ptx_ldmatrix": (ROW_ALIGNED, size),  # each thread gives a row of its own
-        "mma_store": (2 * size, 2 * size),  # two cells at a time
+        # two cells at a time, of bytes one
+        **dict.fromkeys(("mma_load", "mma_store"), (size, size) if size == 1 else (2 * size,) * 2),
         **dict.fromkeys(SIMDGROUP, (size, size)),
     }.get(call.name, (ALIGNED, ROW_ALIGNED))
     if _is_multiple(tile.offset, start // size, known) and tile.stride * size % rows == 0:
@@ -375,6 +426,7 @@ _MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "simdgroup_multiply_accumulate": (_MATRIX, _MATRIX, _MATRIX),
     "simdgroup_store": ((*_SHARED, "global"), _MATRIX),
     "mma_fill": (("warp",),),
+    "mma_load": (("warp",), (*_SHARED, "global")),
     "ptx_ldmatrix": (("warp",), _SHARED),
     "ptx_mma": (("warp",), ("warp",), ("warp",)),
     "mma_store": ((*_SHARED, "global"), ("warp",)),
@@ -384,7 +436,10 @@ _MEMORIES: dict[str, tuple[tuple[str, ...], ...]] = {
 
 def _check_memories(kernel: Kernel, call: WarpCall) -> None:
     """Refuse tiles in memories that the call does not go to, whatever its loops do."""
-    for tile, scopes in zip((call.to, *call.sources), _MEMORIES[call.name], strict=True):
+    memories = _MEMORIES[call.name]
+    if call.name == "tvm_load_matrix_sync" and call.to.buffer.tag == "wmma.accumulator":
+        memories = (("wmma.accumulator",), (*_SHARED, "global"))
+    for tile, scopes in zip((call.to, *call.sources), memories, strict=True):
         whole = dict(kernel.views)[tile.buffer]
         if whole.storage_scope not in scopes:
             raise Refusal(

@@ -106,7 +106,8 @@ def break_it(kernel: Built, fault: str | Fault) -> Built:
 
     Kinds are "barrier", "wait" and "guard", which are then missing, "bound", a loop of one turn
     more, "stride", one cell too short, each with its number in the text of the kernel, and "copy"
-    with the name of a buffer that has two, used in turn. The program stays as it is: a fault is no
+    with the name of a buffer that has two, used in turn. Of several kernels one is named behind:
+    "barrier 1 of main_kernel_1". The program stays as it is: a fault is no
     step of its history. Raises Fail, which tells what there is, for what the kernel has not.
 
     >>> broken = wb.runtime.break_it(kernel, "stride 1")
@@ -116,21 +117,24 @@ def break_it(kernel: Built, fault: str | Fault) -> Built:
     ...     print(error.headline.partition(":")[0])
     Race on B[3]
     """
-    there = faults(kernel.lowered) if len(kernel.kernels) == 1 else ()
+    there = () if kernel.target.is_cpu else faults(kernel.lowered)
     named = {str(one): one for one in there}
     found = named.get(str(fault))
     if found is None:
         raise Fail(
             f"Can't break {kernel.func.name} by {fault}: its kernel has no such thing",
-            hint=f"there are: {_counted(there)}" if there else "it must be one kernel, of a GPU",
+            hint=f"there are: {_counted(there)}" if there else "it must be a GPU's",
         )
     return with_kernels(kernel, with_fault(kernel.lowered, found, kernel.target))
 
 
 def _counted(there: Sequence[Fault]) -> str:
     """Faults as they are named, those with numbers from the first to the last."""
-    last = {fault.kind: fault for fault in there if not fault.buffer}
-    counted = [f"{kind} 1 to {f.number}" if f.number > 1 else str(f) for kind, f in last.items()]
+    last = {(fault.kernel, fault.kind): fault for fault in there if not fault.buffer}
+    counted = [
+        str(f) if f.number == 1 else f"{f.kind} 1 to {str(f).removeprefix(f'{f.kind} ')}"
+        for f in last.values()
+    ]
     return ", ".join([*counted, *(str(fault) for fault in there if fault.buffer)])
 
 

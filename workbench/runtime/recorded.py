@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -31,9 +32,14 @@ def program_key(func: PrimFunc) -> str:
 
 
 def times(func: PrimFunc) -> tuple[Timing, ...]:
-    """Every recorded time of `func`, one for each device that ran it; () where none did."""
+    """Every recorded time of `func`, one for each device that ran it; () where none did.
+
+    First that of the device with the most runs: most others can be compared with it.
+    """
     key = program_key(func)
-    return tuple(run.timing for run in all_runs() if run.program == key)
+    found = [run.timing for run in all_runs() if run.program == key]
+    runs = Counter(run.timing.device for run in all_runs()) if len(found) > 1 else {}
+    return tuple(sorted(found, key=lambda timing: -runs.get(timing.device, 0)))
 
 
 def vendor_key(routine: str, *shapes: tuple[int, ...]) -> str:

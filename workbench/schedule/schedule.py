@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from workbench import script
 from workbench.check.schedulable import (
@@ -236,6 +236,7 @@ class Schedule(Verbs):
         before = (after.parent or after) if a is None else self.history.find(a)
         script.print_diff(before.mod[after.func_name], after.func)
 
+    @overload
     def figure(
         self,
         picture: str,
@@ -243,21 +244,50 @@ class Schedule(Verbs):
         buffer: str | None = None,
         level: str | None = None,
         before: str | int | HistoryNode | None = None,
+        path: None = None,
         **select: int | Sequence[int],
-    ) -> Figure:
+    ) -> Figure: ...
+
+    @overload
+    def figure(
+        self,
+        picture: str,
+        *,
+        buffer: str | None = None,
+        level: str | None = None,
+        before: str | int | HistoryNode | None = None,
+        path: str | Path,
+        **select: int | Sequence[int],
+    ) -> None: ...
+
+    def figure(
+        self,
+        picture: str,
+        *,
+        buffer: str | None = None,
+        level: str | None = None,
+        before: str | int | HistoryNode | None = None,
+        path: str | Path | None = None,
+        **select: int | Sequence[int],
+    ) -> Figure | None:
         """Draw the program: "who" computes what, its "memory", its "tiles", its "pipeline"; what a
-        warp asks of "sectors" and "banks"; "occupancy"; under the "roofline" the steps up to here;
-        in "fragments" which lane of a warp holds which cell, of the `call` of that number.
+        warp asks of "sectors" and "banks"; "occupancy"; in a "timeline" which blocks run when;
+        under the "roofline" the steps up to here; in "fragments" which lane of a warp holds which
+        cell, of the `call` of that number.
 
         `buffer` is the one whose cells "who" shows (default: the last output), or for which sectors
         or banks are asked (default: the worst). `select` chooses what "tiles" shows, and which
         request (default: the worst): `block` and `thread`, each a number or (x, y, z), loops by
-        name, and a `warp`; `level` how near tiles are: "whole", "block", "thread", "registers"
-        (default: the first two). What differs from `before`, a mark or node number, is marked.
-        Raises ScheduleError for a picture, buffer, axis, value or level that there is not,
-        ImportError without matplotlib.
+        name, and a `warp`; of a timeline the number of a `block`, a `warp` of it and the `clock` of
+        a request; `level` how near tiles are: "whole", "block", "thread", "registers" (default: the
+        first two). What differs from `before`, a mark or node number, is marked. With `path`, the
+        picture is written there as SVG, in which words stay words, without matplotlib, and nothing
+        is returned. Raises ScheduleError for a picture, buffer, axis, value or level that there is
+        not, Fail for a `path` that does not end with .svg, NotWritten, an OSError, where it cannot
+        be written, ImportError without matplotlib.
 
-        >>> sch.figure("who").savefig("who.svg")
+        >>> sch.figure("who").savefig("who.pdf")
+        >>> sch.figure("who", path="who.svg")
         """
         from workbench import draw
 
@@ -278,7 +308,10 @@ class Schedule(Verbs):
             given = {name: value for name, value in options.items() if value is not None}
             asked = f"sch.figure({as_given((picture,), given)})"
             raise ScheduleError(f"Can't draw it: {found}", asked=asked, hint=hint) from None
-        return draw.figure(drawn)
+        if path is None:
+            return draw.figure(drawn)
+        draw.write_svg(drawn, path)
+        return None
 
     # --- the history -----------------------------------------------------------------------------
 

@@ -321,10 +321,17 @@ def _matched(r: Reader, tree: ast.FunctionDef, name: str, buffer: Buffer | None)
 
 
 def _unwrapped(r: Reader, body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of the root block, which may be written out: ``with T.block("root"):``."""
+    """The statements of the root block, which may be written out: ``with T.block("root"):``.
+
+    TVM's own programs call blocks in it so, too; these are "root_1" here.
+    """
     match body:
         case [ast.With(items=[ast.withitem(context_expr=ast.Call() as call)], body=inside)]:
             if r.is_function(call, *BLOCK) and block_name(r, call) == "root":
+                for node in (node for stmt in inside for node in ast.walk(stmt)):
+                    match node:
+                        case ast.Call(args=[ast.Constant("root") as name]):
+                            name.value = "root_1" if r.is_function(node, *BLOCK) else name.value
                 return inside
     return body
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from workbench.diag import Fail
 from workbench.ir import (
+    LAID_OUT_BY_TVM,
     WARP_CALL,
     Buffer,
     BufferStore,
@@ -41,6 +42,9 @@ _STEP = 1 << 20  # stands for the cells from a row to the next, which no place i
 
 def read_lane_call(r: Reader, tree: ast.stmt) -> Stmt | None:
     """The loops of what the threads of a warp call for in the loop `tree`; None for another."""
+    alone = _called(r, tree)
+    if alone is not None and r.function(alone.func).endswith(("mma", "mma_legacy")):
+        return _laid_out_product(r, alone)
     if not isinstance(tree, ast.For) or not r.is_function(tree.iter, "thread_binding"):
         return None
     calls = [_called(r, stmt) for stmt in tree.body]
@@ -83,25 +87,47 @@ def _cell(t: Expr, l: Expr, packed: int, *, b: bool = False) -> tuple[Expr, Expr
 def _load(r: Reader, call: ast.Call, args: Sequence[ast.expr], thread: str) -> Stmt:
     held, shared = _buffer(r, args[3]), _buffer(r, args[5])
     turned, packed = bool(read_plain(r, args[0])), 4 // dtypes.itemsize(held.dtype)
+    t, l = Var("t"), Var("l")  # noqa: E741
+    note = ("ptx_ldmatrix", *(("trans",) if turned else ()))
+    if read_plain(r, args[1]) != 4:
+        raise _unreadable(r, args[1], "a tile is four matrices of 8 rows of 16 bytes")
+    own = r.text(args[4]).replace(" ", "")
+    of_thread = (f"{4 * packed}*{thread}", f"{thread}*{4 * packed}")
+    if held.tag == "warp" and own not in {f"{held.name}.elem_offset+{x}" for x in of_thread}:
+        raise _unreadable(r, args[4], f"a thread has {4 * packed} cells of {held.name}, in a row")
+    if turned and packed == 4 and _is_stride(r, args[6], shared):
+        cell = _cell(t, l, packed, b=True)  # ldmatrix turns no bytes, and TVM loads them one by one
+        return _nest(("mma_load",), {t: WARP, l: 4 * packed}, held, shared[cell[::-1]], t, l)
     given = [divmod(_place(r, args[6], {thread: x}, shared), _STEP) for x in range(WARP)]
     wide = 4 * packed  # cells of 16 bytes, a row of a matrix
+    if held.tag in LAID_OUT_BY_TVM:
+        cell = (l // 2 * 8 + t // 4, t % 4 * 2 + l % 2)  # matrices below each other, or turned
+        wanted = [(x % 8, x // 8 * 8) if turned else (x, 0) for x in range(WARP)]
+        if given == wanted and held.shape == ((8, WARP) if turned else (WARP, 8)):
+            cell = cell[::-1] if turned else cell
+            return _nest(note, {t: WARP, l: 8}, held, shared[cell], *cell)
+        raise _unreadable(r, call, f"its threads give the rows of no tile of {held.name}")
     for b in (False, True):
         order = [(m // 2, m % 2) if b != turned else (m % 2, m // 2) for m in range(4)]
         firsts = [(row * 8, column * wide) for row, column in order]  # of each matrix
         wanted = [(firsts[x // 8][0] + x % 8, firsts[x // 8][1]) for x in range(WARP)]
         if given == wanted and (not turned or packed == 2):
-            t, l = Var("t"), Var("l")  # noqa: E741
             cell = _cell(t, l, packed, b=b)
-            note = ("ptx_ldmatrix", *(("trans",) if turned else ()))
             value = shared[cell[::-1] if turned else cell]
             return _nest(note, {t: WARP, l: 4 * packed}, held, value, t, l)
     raise _unreadable(r, call, "its threads give the rows of no tile of A or B")
 
 
+def _is_stride(r: Reader, tree: ast.expr, shared: Buffer) -> bool:
+    """Whether this is how far apart the rows of `shared` are."""
+    rows = r.row_strides.get(shared.name)
+    told = (f"{shared.name}.strides[0]", *([r.text(rows)] if rows is not None else []))
+    return r.text(tree) in told
+
+
 def _place(r: Reader, tree: ast.expr, known: Mapping[str, int], shared: Buffer) -> int:
     """Where the row begins that a thread gives, with _STEP for the stride of rows."""
-    rows = r.row_strides.get(shared.name)
-    if r.text(tree) in (f"{shared.name}.strides[0]", r.text(rows) if rows is not None else ""):
+    if _is_stride(r, tree, shared):
         return _STEP
     match tree:
         case ast.Name(name) if name in known:
@@ -152,6 +178,27 @@ def _product(
     factors = [cast(total.dtype, part) for part in (a[held[0], of_a], b[held[1], of_b])]
     value = binary("+", total[t, l], binary("*", *factors))
     return _nest(("ptx_mma", told[0]), {t: WARP, l: SUMS, k: terms}, total, value, t, l)
+
+
+def _laid_out_product(r: Reader, call: ast.Call) -> Stmt:
+    """A product of 16 x 8 x 8 on fragments that TVM lays out, all threads of a warp together.
+
+    Which of a thread's registers they are follows from the cells, and is not read.
+    """
+    args = call.args
+    if len(args) != _CALLS[r.function(call.func)]:
+        raise _unreadable(r, call, f"it takes {_CALLS[r.function(call.func)]} arguments")
+    a, b, total = (_buffer(r, args[k]) for k in (6, 8, 10))
+    told = [str(read_plain(r, arg)) for arg in args[:6]]
+    if told != ["m16n8k8", "row", "col", a.dtype, b.dtype, total.dtype]:
+        raise _unreadable(r, call, f'of {a.dtype} it is "m16n8k8", "row", "col", as it lies')
+    if (a.tag, b.tag, total.tag) != LAID_OUT_BY_TVM:
+        raise _unreadable(r, call, f"it multiplies tiles in {', '.join(LAID_OUT_BY_TVM)}")
+    t, l, k = Var("t"), Var("l"), Var("k")  # noqa: E741
+    i, j = _cell(t, l, 2)
+    factors = [cast(total.dtype, part) for part in (a[i, k], b[k, j])]
+    value = binary("+", total[i, j], binary("*", *factors))
+    return _nest(("ptx_mma", told[0]), {t: WARP, l: 4, k: 8}, total, value, i, j)
 
 
 def _nest(

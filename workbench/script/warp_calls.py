@@ -65,8 +65,11 @@ def read_warp_call(r: Reader, tree: ast.stmt) -> Stmt | None:
         return _of_simdgroup(r, name.removeprefix("metal."), call, args)
     if name == "tvm_mma_sync":
         return _product(r, call, args)
-    if tuple(read_plain(r, size) for size in args[1:4]) != _TILE:
-        raise _unreadable(r, call, "a tile has 16 rows, columns and terms")
+    sizes = tuple(read_plain(r, size) for size in args[1:4])
+    if sizes != _TILE:
+        of_int4 = "; 8 x 8 x 32 is one of int4, of which there are no cells here"
+        hint = f"a tile has 16 rows, columns and terms{of_int4 if sizes == (8, 8, 32) else ''}"
+        raise _unreadable(r, call, hint)
     fragment = _tile(r, args[0])
     i, j = Var("i"), Var("j")
     if name == "tvm_fill_fragment":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count
 from statistics import median
 from typing import Any
@@ -36,18 +37,6 @@ SPREAD = 0.02
 TOLERANCE = 1e-3  # of a sum in another order; the tutorials' own
 
 EVERY = 16  # candidates, between two looks at the clocks
-# Multiplications and additions alone, about 20 µs of them: as long as the clock says.
-YARDSTICK = Run(
-    source="""extern "C" __global__ void yardstick(float* a) {
-  float x = a[threadIdx.x];
-  for (int i = 0; i < 8192; ++i) { x = x * 0.999f + 0.001f; }
-  a[threadIdx.x] = x;
-}
-""",
-    launches=(Launch("yardstick", (64, 1, 1), (128, 1, 1), (0,)),),
-    arrays=(np.zeros(128, "float32"),),
-    outputs=(),
-)
 
 # What the worker tells of a failure that is the candidate's own, and how its trial ends; all else
 # is wrong with the machine, and no trial.
@@ -61,6 +50,19 @@ _OWN: Mapping[str, Status] = {
     "c source": "compile",
     "full": "constraints",
 }
+
+
+@cache
+def yardstick() -> Run:
+    """Multiplications and additions alone, about 20 µs of them: as long as the clock says."""
+    source = """extern "C" __global__ void yardstick(float* a) {
+  float x = a[threadIdx.x];
+  for (int i = 0; i < 8192; ++i) { x = x * 0.999f + 0.001f; }
+  a[threadIdx.x] = x;
+}
+"""
+    launches = (Launch("yardstick", (64, 1, 1), (128, 1, 1), (0,)),)
+    return Run(source, launches, arrays=(np.zeros(128, "float32"),), outputs=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Bench:
         if next(self._turns) % EVERY or self.terms.unit == "CPU":
             return None
         try:
-            timed = self._ask(Time(YARDSTICK, seconds=SAMPLED_SECONDS, spread=SPREAD))
+            timed = self._ask(Time(yardstick(), seconds=SAMPLED_SECONDS, spread=SPREAD))
         except Fail:  # what is wrong with the machine, the candidate meets, too
             return None
         if not isinstance(timed, Timed) or checked_times(tuple(timed.samples)):

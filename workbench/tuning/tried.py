@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from workbench.diag import Fail
 from workbench.history.history import HistoryNode
@@ -62,11 +63,18 @@ class Tried:
         """
         return best_of(self.lines.ended)
 
-    def figure(self, picture: str = "trials") -> Figure:
+    @overload
+    def figure(self, picture: str = "trials", *, path: None = None) -> Figure: ...
+
+    @overload
+    def figure(self, picture: str = "trials", *, path: str | Path) -> None: ...
+
+    def figure(self, picture: str = "trials", *, path: str | Path | None = None) -> Figure | None:
         """Draw "trials", time by trial; "predicted", the time by the one predicted; "decisions".
 
-        The last is the picture of `ablation`, and measures what that does. Raises NotTried for
-        another picture, and as `ablation` does; ImportError without matplotlib.
+        The last is the picture of `ablation`, and measures what that does. With `path` it is
+        written there, as `Schedule.figure` does. Raises NotTried for another picture, and as
+        `ablation` does; ImportError without matplotlib.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=2)
         >>> best.tried.figure("predicted").savefig("predicted.svg")
@@ -79,9 +87,14 @@ class Tried:
                 hint=f"there are: {', '.join(PICTURES)}",
             )
         if picture == "decisions":
-            return draw.figure(draw.ablation_picture(self.ablation()))
-        vendor, choices = self.vendor, self.choices
-        return draw.figure(draw.search_picture(self.lines, picture, vendor=vendor, choices=choices))
+            drawn = draw.ablation_picture(self.ablation())
+        else:
+            vendor, choices = self.vendor, self.choices
+            drawn = draw.search_picture(self.lines, picture, vendor=vendor, choices=choices)
+        if path is None:
+            return draw.figure(drawn)
+        draw.write_svg(drawn, path)
+        return None
 
     @cached_property
     def vendor(self) -> Vendor | None:
@@ -237,12 +250,14 @@ class Tuned(Schedule):
         """A second cursor at the same program of the same history; it moves on its own."""
         return Tuned.of(super().fork(), self.tried)
 
-    def figure(self, picture: str = "trials", **options: Any) -> Figure:
+    def figure(
+        self, picture: str = "trials", *, path: str | Path | None = None, **options: Any
+    ) -> Any:
         """Draw the search as `Tried.figure` does, its "trials", else as `Schedule.figure`.
 
         >>> best = wb.tune(add, target="nvidia/h200", trials=2)
         >>> best.figure().savefig("trials.svg")
         """
         if picture in PICTURES and not options:
-            return self.tried.figure(picture)
-        return super().figure(picture, **options)
+            return self.tried.figure(picture, path=path)
+        return super().figure(picture, path=path, **options)

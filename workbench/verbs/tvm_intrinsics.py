@@ -14,7 +14,8 @@ from workbench.intrin import Mismatch, TensorIntrin, match, names
 from workbench.ir import Buffer, PrimFunc, is_warp_call, walk
 from workbench.script.writer import identifier, string
 
-_OF_TVM = re.compile(r"wmma_(load|fill|sync|store)_16x16x16_")
+# Not those of bfloat16, nor those that load sums.
+_OF_TVM = re.compile(r"wmma_(load|fill|sync|store)_16x16x16_(?!bf16)(?!\w+_c_)")
 IMPORT = "import tvm.s_tir.tensor_intrin.cuda  # which registers those of Tensor Cores"
 
 

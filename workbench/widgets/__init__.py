@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from workbench.widgets import no_lab
-from workbench.widgets.page.question import Question, Verdict
-from workbench.widgets.run.libraries import vendor_of
 
 if TYPE_CHECKING:
+    from workbench.widgets.page.question import Question as Question
+    from workbench.widgets.page.question import Verdict as Verdict
+    from workbench.widgets.run.libraries import vendor_of as vendor_of
     from workbench.widgets.search import show_search as show_search
     from workbench.widgets.search import watch as watch
     from workbench.widgets.widget import Lab as Lab
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Lab", "Question", "Verdict", "lab", "show_search", "vendor_of", "watch"]
 
-_HOME = {"Lab": "widget", "lab": "widget", "show_search": "search", "watch": "search"}
+# Where each name lives. Modules are loaded at the first use of a name: anywidget and NumPy are
+# heavy, and a browser's Python may have neither.
+_HOME = {
+    "Lab": "widget",
+    "Question": "page.question",
+    "Verdict": "page.question",
+    "lab": "widget",
+    "show_search": "search",
+    "vendor_of": "run.libraries",
+    "watch": "search",
+}
 
 
 if not TYPE_CHECKING:  # or it would take every name for one that is there
@@ -27,7 +38,7 @@ if not TYPE_CHECKING:  # or it would take every name for one that is there
         if home is None:
             raise AttributeError(f"module 'workbench.widgets' has no attribute {name!r}")
         try:
-            module = import_module(f"workbench.widgets.{home}")  # loads anywidget: heavy
+            module = import_module(f"workbench.widgets.{home}")
         except ModuleNotFoundError as missing:
             if name == "Lab" or missing.name != "anywidget":
                 raise

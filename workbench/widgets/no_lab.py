@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
-from workbench.tuning import Tried
+
+if TYPE_CHECKING:
+    from workbench.tuning import Tried
 
 
 class NoLab:

@@ -28,6 +28,7 @@ from workbench.widgets.run.inputs import check_inputs
 from workbench.widgets.run.jobs import Jobs
 from workbench.widgets.run.runner import Runner
 from workbench.widgets.still import cells, offline, static_form
+from workbench.widgets.threads import hear_where_asked
 
 
 def _nothing() -> None:
@@ -75,6 +76,7 @@ class Lab(anywidget.AnyWidget):
         self._sending = False  # the traits follow the session, and not the session the traits
         self._still = ""  # the page without a script where the lab is displayed, else ""
         super().__init__(**{name: self.session.state[name] for name in SHOWN})
+        hear_where_asked(self)
         self._pass_on()
         self._unobserve = self.history.observe(self._on_step)
         self.session.keeping.observe(self._on_step)
@@ -117,27 +119,10 @@ class Lab(anywidget.AnyWidget):
             # its page was loaded anew, without the outputs of its cell
             self.send({"still": self._still, "id": self.model_id})
             return
-        if isinstance(message, Mapping) and message.get("do") in ("try", "weigh"):
-            self._try(message)
-            return
-        if isinstance(message, Mapping) and message.get("do") == "link":
-            with self._turn() as session:
-                made = session.linked()
-            self.send({"link": made})
-            return
         with self._turn() as session:
-            session.ask(message)
-        self._answer()
-
-    def _try(self, message: Mapping[str, Any]) -> None:
-        """Tell the view that asks what a step would make, or cost; no trait changes."""
-        with self._turn() as session:
-            try:
-                tried = session.tried(message)
-            except Exception as error:  # shown, as that of any request; nothing is tried then
-                session.failed(error)
-                return
-        self.send({"tried": tried, "seq": message.get("seq"), "view": message.get("view")})
+            said = session.hear(message)
+        if said is not None:
+            self.send(said)
 
     def _answer(self) -> None:
         """Tell the browser that what it asked is done, also where that changed nothing."""
@@ -280,9 +265,9 @@ def lab(
 
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
     "Metal", "OpenCL", "Code", "who", "memory", "tiles", "pipeline", "sectors", "banks",
-    "occupancy", "roofline", "fragments"), panes in that order; the rest is under "more".
-    `arguments` is what the forms of verbs hold at first, by verb and name of the argument, such as
-    `{"split": {"factors": [2, 4]}}` (of one place, "split i"), and the rest of them nothing; by
+    "occupancy", "timeline", "roofline", "fragments"), panes in that order; the rest is under
+    "more". `arguments` is what the forms of verbs hold at first, by verb and name of the argument,
+    such as `{"split": {"factors": [2, 4]}}` (of one place, "split i"), and the rest nothing; by
     default they hold what is possible, and on an exercise's schedule nothing.
     `inputs` (arrays by parameter name; those of a program for any size tell its sizes, at which it
     is counted, drawn and run) and `reference` (a function that writes the expected
@@ -300,7 +285,8 @@ def lab(
     kept in that file beside what it holds, and a later lab offers to go on from there; on an
     exercise's schedule that is so without it, too. A file that holds something else is left alone,
     and another beside it used. *link*, as `lab.link()`, makes a link to `address`, by default the
-    project's page, that opens at the program that is shown.
+    project's page, that opens at the program that is shown; to a play.html, which `workbench play`
+    writes, it opens in any browser.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
     than four costs, for a `question` of a cost that is not among them, for a `target` of which

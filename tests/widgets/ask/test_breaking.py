@@ -6,19 +6,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.saved_page import saved_state
 from tests.widgets.ask.test_session import CHOICES, Later, bind_both, session, step
-from tests.widgets.programs import ADD, parse
+from tests.widgets.programs import ADD, parse, send
 from workbench.history.file import to_data
 from workbench.ir import PrimFunc
 from workbench.lesson import who_computes
 from workbench.lesson.programs import fetched, prefetched, product, stages, staging, tiled, window
 from workbench.schedule import Schedule
+from workbench.widgets import Lab
 from workbench.widgets.ask.session import Session
 from workbench.widgets.ask.setup import Options
 from workbench.widgets.page.texts import python_of, source_of
+from workbench.widgets.run.inputs import whole_numbers
 from workbench.widgets.still.offline import last_page, write_html
 
 TWO = {"A_shared": 2, "B_shared": 2}
@@ -33,11 +36,17 @@ def program(name: str) -> PrimFunc:
         sch = Schedule(tiled(square, (2, 2), (4, 4), 4, copies="together"))
         sch.pipeline("k_0", stages=[0, 0, 1], copies=TWO, async_stages=[0])
         return sch.func
+    if name == "two kernels":  # the second fetches rows of H, each thread three neighbours
+        sch = staging(stages(16, 16, (1, 2, 1), (1, 2, 1)), "whole")
+        copy = sch.cache_read("B", 0, "shared")
+        sch.compute_at(copy, sch.get_loops("B")[-1])
+        lane, _ = sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), factors=[16, None])
+        sch.bind(lane, "threadIdx.x")
+        return sch.func
     return {
         "window": lambda: fetched(window(250, 3), 64),
         "tiles": lambda: tiled(square, (2, 2), (4, 4), 4, copies="together"),
         "pipeline": lambda: prefetched(square, (2, 2), (4, 4), 4, (0, 0, 0, 0, 1), ORDER, TWO),
-        "two kernels": lambda: staging(stages(16, 16, (1, 2, 1), (1, 2, 1)), "whole").func,
     }[name]()
 
 
@@ -240,28 +249,57 @@ def test_it_is_whole_again_after_the_next_step_elsewhere_and_when_it_is_mended(a
     )
 
 
-@pytest.mark.parametrize(
-    ("here", "none"),
-    [
-        (
-            lambda: lab("two kernels"),
-            "Only a program of one kernel can be broken: this one has 2, "
-            "main_kernel and main_kernel_1.",
-        ),
-        (session, "Can't build this: no loop of `C` is bound"),
-    ],
-)
-def test_where_nothing_can_be_broken_it_says_why(here: Any, none: str):
-    shown = ask(here(), do="faults")
-    assert shown["offers"] == [] and shown["none"].startswith(none)
+def test_where_nothing_can_be_broken_it_says_why():
+    shown = ask(session(), do="faults")
+    assert shown["offers"] == []
+    assert shown["none"].startswith("Can't build this: no loop of `C` is bound")
 
 
-def test_each_that_is_offered_has_its_line():
-    shown, source = ask(lab("window"), do="faults"), source_of(program("window"), "cuda")
-    assert [one["does"] for one in shown["offers"]][:3] == [
-        "take this barrier away",
-        *["take this condition away"] * 2,
-    ]
+def test_one_of_several_kernels_is_broken_and_mended():
+    """The race of the second is run behind the first, which makes what its threads copy."""
+    here = broken("two kernels", "barrier 1 of main_kernel_1")
+    assert here.state["broken"]["told"] == (
+        "Broken on purpose: a barrier is missing in main_kernel_1."
+    )
+    found = ask(here, do="find")["found"]
+    assert found["said"].startswith("Race on H_shared[1]: two threads of a block meet there")
+    lit = [text(here)[line - 1].strip() for line in found["lit"]]
+    assert [line.partition("[")[0] for line in lit] == ["H_shared", "B"]
+    a = whole_numbers((18, 18), "float32", 0)
+    h_1 = f"{a[0, 1] + 2 * a[0, 2] + a[0, 3]:g}"
+    assert f"thread 1 reads {h_1}." in found["picture"]["full"]
+    gaps = here.state["broken"]["gaps"]
+    assert ask(here, do="find", line=gaps[0])["found"]["ok"] is False
+    assert ask(here, do="find", line=gaps[-1]) == {}
+    assert here.state["status"]["text"].startswith("Mended: with __syncthreads();")
+
+
+def test_the_kernel_for_any_size_is_broken_at_the_size_of_inputs():
+    sch = Schedule(parse(ANY_SIZE))
+    outer, inner = sch.split("i", factors=[None, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    made = Lab(sch, inputs={"A": np.zeros(100, "float32")})
+    send(made, do="break", fault="guard 1")
+    made.session.ask({"do": "find"})
+    made.jobs.wait()
+    assert "Can't read A[100]" in made.session.state["broken"]["found"]["said"]
+
+
+ANY_SIZE = """
+@T.prim_func
+def main(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
+
+
+@pytest.mark.parametrize("name", ["window", "two kernels"])
+def test_each_that_is_offered_has_its_line(name: str):
+    shown, source = ask(lab(name), do="faults"), source_of(program(name), "cuda")
+    assert "take this barrier away" in [one["does"] for one in shown["offers"]]
     for one in shown["offers"]:
         assert source.splitlines()[one["line"] - 1].strip() == one["code"]
     here = lab("window")

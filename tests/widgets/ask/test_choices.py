@@ -119,7 +119,8 @@ def test_a_cell_that_sets_a_wrong_view_is_told():
         lab.view = {"machine": "tile"}
     assert refused.value.headline == "Can't show 'tile' of the machine: there is no such pane."
     assert refused.value.hint == (
-        "there are: who, memory, tiles, pipeline, sectors, banks, occupancy, roofline, fragments"
+        "there are: who, memory, tiles, pipeline, sectors, banks, occupancy, timeline, roofline, "
+        "fragments"
     )
     assert lab.view["machine"] == "tiles"
 

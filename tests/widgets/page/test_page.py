@@ -303,3 +303,25 @@ def test_requests_are_of_the_kernel_for_the_gpu_of_the_lab():
     l4 = page(sch, view, Desk(gpu="nvidia/l4"))
     refused = l4["pictures"][l4["shown"]["banks"]]["refusal"]
     assert l4["requests"]["banks"] == [] and "shared" in json.dumps(refused)
+
+
+def test_a_timeline_comes_nearer_to_a_block_and_a_warp():
+    """What is chosen of another program is put where there is something; turns take 5 clocks."""
+    sch, desk = Schedule(parse(STEPS)), Desk()
+    made = page(sch, View(machine="timeline"), desk)
+    assert made["pictures"]["timeline"]["near"] == {"level": "whole"}
+    far = {"block": 7, "warp": 3, "clock": 10}
+    made = page(sch, View(machine="timeline", level="block", select=far), desk, made)
+    assert made["shown"]["timeline"] == "timeline:kernel=0,block=0"
+    made = page(sch, View(machine="timeline", level="warp", select=far), desk, made)
+    shown = made["shown"]["timeline"]
+    assert shown == "timeline:kernel=0,block=0,warp=0,clock=10"
+    picture = made["pictures"][shown]
+    assert picture["near"] == {
+        "level": "warp", "block": 0, "warp": 0, "clock": 10, "place": [0, 0, 0],
+        "threads": [32, 1, 1],
+    }  # fmt: skip
+    assert picture["caption"] == "This read of A: 12 sectors, 4 would do; the worst: 16."
+    assert len(json.dumps([picture["track"], picture["asked"]])) < 1 << 16
+    kept = shown_alone(made["pictures"], made["shown"])
+    assert [name for name in kept if name.startswith("timeline")] == [shown]

@@ -12,9 +12,12 @@ from itertools import cycle
 from pathlib import Path
 from threading import Timer
 
+import numpy as np
 import pytest
 
 import workbench as wb
+from tests.runtime.test_sizes import ADD as ANY
+from tests.runtime.test_sizes import read as sized
 from tests.widgets.programs import ADD, apply, bind_both, parse, send
 from workbench import runtime
 from workbench.runtime import DeviceError, DeviceReport, Timing, built, launching, recorded, vendor
@@ -99,6 +102,26 @@ def plain(table: str) -> str:
     """A table without what keeps a number and its unit on one line."""
     table = re.sub(r"</?span[^>]*>", "", table).replace("\N{NO-BREAK SPACE}", " ")
     return re.sub(r"<td [^>]*>", "<td>", table)
+
+
+@pytest.mark.usefixtures("fake_gpu")
+def test_a_program_for_any_size_is_launched_with_the_size_of_its_inputs(monkeypatch):
+    """It is the kernel for any size, which takes its size behind the arrays: run, and timed."""
+    given, made = [], launching.job_of
+
+    def noted(built, at, arguments):
+        given.append(at.given)
+        return made(built, at, arguments)
+
+    monkeypatch.setattr(launching, "job_of", noted)
+    sch = Schedule(sized(ANY))
+    outer, inner = sch.split("i", factors=[None, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    doubled = {"reference": lambda A, B, C: np.multiply(A, 2, out=C)}
+    lab = Lab(sch, inputs={"A": np.arange(1000, dtype="float32")}, **doubled)
+    assert lab.run()["ok"] is True
+    assert given == [(((1000, "int32"),),)] * 2
 
 
 @pytest.mark.usefixtures("fake_gpu")

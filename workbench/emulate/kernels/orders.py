@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,12 +25,12 @@ from workbench.emulate.kernels.lanes import Lanes
 from workbench.emulate.kernels.launch import Launch
 from workbench.emulate.kernels.machine import Machine
 from workbench.emulate.kernels.maps import Storage
-from workbench.emulate.kernels.plan import Chunk, Mask, Plan, cut_chunks, source_of
+from workbench.emulate.kernels.plan import Chunk, Mask, Plan, cut_chunks
 from workbench.emulate.kernels.races import owners_in
 from workbench.emulate.kernels.report import Meeting, Met, name_cell
-from workbench.emulate.kernels.run import ROOM, run
+from workbench.emulate.kernels.run import ROOM, Emulation, run
 from workbench.emulate.numbers import Value
-from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel
+from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, walk
 
 Timeline: TypeAlias = tuple[str, str, str]
 """What comes first, what comes second, and what it leads to."""
@@ -102,36 +103,42 @@ def _timeline(first: Act, second: Act, cell: str, value: Any) -> Timeline:
 
 
 def race(
-    kernel: Kernel, args: Sequence[np.ndarray[Any, Any]], params: Sequence[Buffer]
+    kernels: Sequence[Kernel], args: Sequence[np.ndarray[Any, Any]], params: Sequence[Buffer]
 ) -> Orders | None:
-    """How two threads of a block race in `kernel` on `args`, which stand for `params`.
+    """How two threads of a block race in `kernels` on `args`, which stand for `params`.
 
     The arrays stay as they are. None where no two do, and where an asynchronous copy takes part,
     which arrives when it does. Raises EmulationError for what else a GPU would punish, as threads
     that write a cell by one and the same statement.
     """
     try:
-        run([kernel], [np.array(array) for array in args], params=params)
+        run(kernels, [np.array(array) for array in args], params=params)
     except EmulationError as error:
         if not isinstance(error.refusal, Met):
             raise
-        return orders(kernel, args, params, error.refusal.meeting)
+        return orders(kernels, args, params, error.refusal.meeting)
     return None
 
 
 def orders(
-    kernel: Kernel, args: Sequence[Any], params: Sequence[Buffer], meeting: Meeting
+    kernels: Sequence[Kernel], args: Sequence[Any], params: Sequence[Buffer], meeting: Meeting
 ) -> Orders | None:
-    """Both orders of a `meeting` that a run of `kernel` on such `args` came to; see `race`.
+    """Both orders of a `meeting` that a run of `kernels` on such `args` came to; see `race`.
 
-    The block in which the two met runs once more, on copies, and what becomes of the cell is noted.
+    The block in which the two met runs once more, on copies and behind the kernels before its own,
+    and what becomes of the cell is noted.
     """
     if any(isinstance(site, BufferStore) and site.is_async for site in meeting.sites):
         return None
     flat = Arguments(params, [np.array(array) for array in args], set()).flat
-    whole = dict(zip(params, flat, strict=True))
-    held = {p: Storage(source_of(kernel, p), 1, whole[source_of(kernel, p)]) for p in kernel.params}
-    launch = Launch(Plan(kernel, ROOM), held, [meeting.block], ROOM)
+    emulation = Emulation({p: Storage(p, 1, cells) for p, cells in zip(params, flat, strict=True)})
+    own = (n for n, one in enumerate(kernels) if _has(one, meeting.sites[0]))
+    number = next(own)
+    kernel = kernels[number]
+    with np.errstate(all="ignore"):
+        for before in kernels[:number]:
+            emulation.launch(Plan(before, ROOM), range(prod(before.grid)))
+    launch = Launch(Plan(kernel, ROOM), emulation.held(kernel), [meeting.block], ROOM)
     (chunk,) = cut_chunks(launch.plan, [meeting.block], ROOM)
     machine = Machine(launch, chunk, 0, _Watching)
     watching = machine.lanes
@@ -149,6 +156,10 @@ def orders(
         acts=_acts(kernel, meeting, launch, watching.turns),
         values=watching.values(),
     )
+
+
+def _has(kernel: Kernel, site: Site) -> bool:
+    return any(node is site for node in walk(kernel.body))
 
 
 def _acts(

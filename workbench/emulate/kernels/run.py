@@ -99,7 +99,7 @@ def run(
     except Refusal as refusal:
         raise explain(refusal, kernels[0]) from None
     memory = {p: Storage(p, 1, flat) for p, flat in zip(params, arguments.flat, strict=True)}
-    emulation = _Emulation(memory, progress, stop, sum(len(c) for c in chosen), record)
+    emulation = Emulation(memory, progress, stop, sum(len(c) for c in chosen), record)
     with np.errstate(all="ignore"):
         for plan, numbers in zip(plans, chosen, strict=True):
             try:
@@ -157,16 +157,16 @@ def _check_fits(
         check_fits(names, need)
 
 
-class _Emulation:
+class Emulation:
     """Kernels that run one after the other on one memory."""
 
     def __init__(
         self,
         memory: dict[Buffer, Storage],
-        progress: Callable[[int, int], None] | None,
-        stop: threading.Event | None,
-        total: int,
-        record: bool,
+        progress: Callable[[int, int], None] | None = None,
+        stop: threading.Event | None = None,
+        total: int = 0,
+        record: bool = False,
     ) -> None:
         self.memory, self.progress, self.stop, self.total = memory, progress, stop, total
         self.done, self.record = 0, record
@@ -175,15 +175,19 @@ class _Emulation:
         self.warnings: list[RedundantWrites] = []
         self.written: dict[Buffer, Any] = {}
 
-    def launch(self, plan: Plan, numbers: Sequence[int]) -> None:
-        """Run blocks `numbers` of a kernel, as many at a time as there is room for."""
-        kernel = plan.kernel
-        held: dict[Buffer, Storage] = {}
+    def held(self, kernel: Kernel) -> dict[Buffer, Storage]:
+        """The storage of each parameter of a kernel."""
+        found: dict[Buffer, Storage] = {}
         for param in kernel.params:
             whole = source_of(kernel, param)
             if whole not in self.memory:  # handed from one kernel to the next
                 self.memory[whole] = Storage(whole, 1)
-            held[param] = self.memory[whole]
+            found[param] = self.memory[whole]
+        return found
+
+    def launch(self, plan: Plan, numbers: Sequence[int]) -> None:
+        """Run blocks `numbers` of a kernel, as many at a time as there is room for."""
+        kernel, held = plan.kernel, self.held(plan.kernel)
         log = Log() if self.record else None
         launch = Launch(plan, held, numbers, ROOM, self.stop, log)
         for number, chunk in enumerate(cut_chunks(plan, numbers, ROOM)):

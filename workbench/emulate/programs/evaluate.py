@@ -74,7 +74,7 @@ from workbench.ir.places import inner
 
 STEPS = 16  # bytes that tell of a cell when it changed, and when it was written
 STEP = 72  # bytes of a lane that runs in serial order: its cell, its step, what was there before
-NEVER = np.iinfo(np.int64).max
+NEVER = (1 << 63) - 1
 
 
 def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +30,7 @@ from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.page import node_bar, page, page_trait, ran
 from workbench.widgets.page.pictures import shown_alone
 from workbench.widgets.page.question import Question, Topic, decided
+from workbench.widgets.page.targets import targets
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
 from workbench.widgets.page.why_slow import why_of
@@ -217,6 +219,26 @@ class Session:
 
     # --- what is asked for -----------------------------------------------------------------------
 
+    def hear(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Do what a message of the browser asks for; what the view that sent it is told besides.
+
+        None where a step could not be tried, nor carried: the status says why.
+        """
+        do = message.get("do") if isinstance(message, Mapping) else None
+        if do in ("try", "weigh", "carry"):
+            try:
+                if do == "carry":
+                    return {"targets": self.targets(message), "place": message["place"]}
+                tried = self.tried(message)
+            except Exception as error:  # shown, as that of any request; nothing is tried then
+                self.failed(error)
+                return None
+            return {"tried": tried, "seq": message.get("seq"), "view": message.get("view")}
+        if do == "link":
+            return {"link": self.linked()}
+        self.ask(message)
+        return {"answered": True}  # also where that changed nothing
+
     def ask(self, message: Mapping[str, Any]) -> None:
         """Do what a message of the browser asks for under "do", with what else stands in it."""
         self._guard(lambda: self._ask(message))
@@ -235,7 +257,7 @@ class Session:
             "time": self.time,
             "stop": self.stop,
             "faults": self.faults,
-            "break": lambda: self.break_it(part(message, "fault", str)[:40]),
+            "break": lambda: self.break_it(part(message, "fault", str)[:200]),
             "find": lambda: self.find(message),
             "mend": self.mend,
             "resume": self.resume,
@@ -260,6 +282,12 @@ class Session:
             return self.trying.weigh(self.history[self.at])
         asked = part(message, "step", dict)
         return self.trying.page(self.cursor, self.history[self.at], self.view, asked)
+
+    def targets(self, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Where the "place" of a message can be carried: no state changes."""
+        key = part(message, "place", str)
+        steps.stand(self.cursor, self.history[self.at])  # the program that is seen
+        return [asdict(target) for target in targets(self.cursor, key, self.desk)]
 
     def apply(self, message: Mapping[str, Any]) -> None:
         """Apply the "verb" at the "place" with the texts of its form, "args"; or, of a loop that a

@@ -14,7 +14,7 @@ from workbench import draw, runtime
 from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
-from workbench.history.link import ADDRESS, check_address
+from workbench.history.link import ADDRESS, check_address, plays
 from workbench.insight.launched import rates_of
 from workbench.ir import Block, For
 from workbench.target import CATALOGUE, get
@@ -24,6 +24,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.guess import Guess
 from workbench.widgets.page.offers import Given, asked
 from workbench.widgets.page.question import Question, Task, asks
+from workbench.widgets.page.targets import carried
 from workbench.widgets.page.view import LATER_PANES, MACHINE_PANES, PROGRAM_PANES
 from workbench.widgets.run.runner import device_text
 
@@ -42,6 +43,7 @@ LABELS = {
     "sectors": "sectors",
     "banks": "banks",
     "occupancy": "occupancy",
+    "timeline": "timeline",
     "roofline": "roofline",
     "fragments": "fragments",
 }
@@ -196,11 +198,13 @@ def setup_of(
         "question": question_data(options.question),
         "task": options.task if isinstance(options.task, str) else None,
         "starts": _starts(options.actions),
+        "carried": carried(options.actions),
         "coded": node.id,  # where the steps of the notebook's code end
         "devices": devices(options.panes),
         "lecture": before_a_class(),
         "height": options.height,
         "resume": resume,
+        "plays": plays(options.address),
     }
 
 

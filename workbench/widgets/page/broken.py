@@ -26,16 +26,15 @@ from workbench.ir import (
     stores,
     walk_statements,
 )
-from workbench.lower import Fault, faults, missing, put_ahead, stand, waits
+from workbench.lower import Fault, faults, missing, number_of, put_ahead, stand, waits
 from workbench.runtime import Built
 from workbench.runtime.building import break_it, with_kernels
 from workbench.widgets.page.cost_bar import block_of
 from workbench.widgets.page.desk import Desk
-from workbench.widgets.page.memo import build, memo
+from workbench.widgets.page.memo import build, memo, origin_of
 
 PANE = "cuda"  # the text in which one breaks and mends
-SEVERAL = "Only a program of one kernel can be broken: this one has {count}, {names}."
-NOTHING = "Nothing can be broken here: the kernel has no barrier, condition, loop or stride."
+NOTHING = "Nothing can be broken here: there is no barrier, condition, loop or stride."
 GPU = "It stays here: no GPU runs it, where it may hang or give any numbers."
 HARMLESS = "Here nothing comes of it: what else stands around it holds it back."
 DOES = {
@@ -49,7 +48,7 @@ DOES = {
 
 
 def offers(func: PrimFunc) -> Mapping[str, Any]:
-    """What can be broken in the kernel of `func`, kind by kind, or why nothing can.
+    """What can be broken in the kernels of `func`, kind by kind, or why nothing can.
 
     `offers` are faults, each with the line of the text in which it would be, from 1 on, that line,
     and what to do there; 0 where no one line has it. `none` says why there are none.
@@ -75,15 +74,13 @@ def _offers(func: PrimFunc) -> dict[str, Any]:
         built = kernel_of(func)
     except Fail as fail:
         return {"offers": [], "none": fail.headline}
-    if len(built.kernels) != 1:
-        names = " and ".join(kernel.name for kernel in built.kernels)
-        return {"offers": [], "none": SEVERAL.format(count=len(built.kernels), names=names)}
-    kernel, where = stand(built.lowered)
-    begins, text = Begins(kernel, built.target), built.source.splitlines()
-    found = list[dict[str, Any]]()
+    kernels, where = stand(built.lowered)
+    begins = [Begins(kernels, built.target, number) for number in range(len(kernels))]
+    text, found = built.source.splitlines(), list[dict[str, Any]]()
     for fault in faults(built.lowered):
         stmt, name = where.get(fault, (None, fault.buffer))
-        line = next(iter(begins.lines(stmt)), 0) if stmt is not None else 0
+        own = begins[number_of(built.lowered, fault.kernel)]
+        line = next(iter(own.lines(stmt)), 0) if stmt is not None else 0
         shown = text[line - 1 :] if line else []
         code = next((one.strip() for one in shown if not one.lstrip().startswith("#")), "")
         does = DOES[fault.kind].format(buffer=name or "an array")
@@ -101,10 +98,15 @@ class Broken:
     choice: int | None = None  # that line of its text
 
     @cached_property
-    def begins(self) -> Begins:
-        """Where its statements stand in its text."""
-        (kernel,) = self.kernel.kernels
-        return Begins(kernel, self.kernel.target)
+    def begins(self) -> Sequence[Begins]:
+        """Where the statements of each kernel stand in the text."""
+        kernels = self.kernel.kernels
+        return [Begins(kernels, self.kernel.target, number) for number in range(len(kernels))]
+
+    @cached_property
+    def number(self) -> int:
+        """Which of the kernels has the fault."""
+        return number_of(self.whole.lowered, self.fault.kernel)
 
     @cached_property
     def gaps(self) -> Mapping[int, Stmt]:
@@ -112,8 +114,9 @@ class Broken:
         if self.missing is None:
             return {}
         found: dict[int, Stmt] = {}
-        for node in walk_statements(self.kernel.kernels[0].body):
-            if isinstance(node, Stmt) and (line := self.begins.ahead(node)):
+        begins = self.begins[self.number]
+        for node in walk_statements(self.kernel.kernels[self.number].body):
+            if isinstance(node, Stmt) and (line := begins.ahead(node)):
                 found.setdefault(line + self.head, node)
         return dict(sorted(found.items()))
 
@@ -140,7 +143,9 @@ class Broken:
         stmt = None if self.choice is None else self.gaps[self.choice]
         if stmt is None or self.missing is None:
             return self.kernel
-        return with_kernels(self.kernel, put_ahead(self.kernel.lowered, stmt, self.missing))
+        name = self.fault.kernel
+        lowered = put_ahead(self.kernel.lowered, stmt, self.missing, name=name)
+        return with_kernels(self.kernel, lowered)
 
     def at_gap(self, line: int | None) -> Broken:
         """The same with what is missing ahead of `line`. Raises Fail for what is no gap."""
@@ -151,7 +156,8 @@ class Broken:
     @property
     def beyond(self) -> str:
         """How much more often than needed a thread waits in what is tried; "" where it does not."""
-        often, least = (waits(one.kernels[0].body) for one in (self.tried, self.whole))
+        both = (self.tried, self.whole)
+        often, least = (waits(one.kernels[self.number].body) for one in both)
         return f"a thread waits {often} times, and {least} would do" if often > least else ""
 
     def lit(self, places: Sequence[object]) -> list[int]:
@@ -159,8 +165,9 @@ class Broken:
         return [line for place in places for line in self._lines(place)]
 
     def _lines(self, place: object) -> list[int]:
-        found = self.begins.lines(place) if isinstance(place, Node) else ()
-        return [line + self.head for line in found]
+        if not isinstance(place, Node):
+            return []
+        return [line + self.head for begins in self.begins for line in begins.lines(place)]
 
     def in_text(self, orders: Orders, sites: Sequence[Node]) -> Orders:
         """`orders`, whose acts are those of `sites`, with the lines of its text."""
@@ -172,9 +179,11 @@ class Broken:
 
     def program_lines(self, places: Sequence[object]) -> list[int]:
         """The lines of the program that these places of the kernel are of: its stores."""
-        func, (kernel,) = self.whole.func, self.kernel.kernels
-        printed, text, found = script.show_spans(func), script.show_spans(kernel), set[int]()
-        for stmt in walk_statements(kernel.body):
+        func, found = origin_of(self.whole.func), set[int]()
+        printed = script.show_spans(func)
+        texts = {kernel: script.show_spans(kernel) for kernel in self.kernel.kernels}
+        every = ((texts[kernel], stmt) for kernel in texts for stmt in walk_statements(kernel.body))
+        for text, stmt in every:
             if not isinstance(stmt, BufferStore) or stmt not in text.spans:
                 continue
             inside = {stmt, *expressions_in(stmt)}
@@ -198,7 +207,7 @@ def broken_by(func: PrimFunc, name: str) -> Broken:
 
 def shown(broken: Broken, desk: Desk) -> dict[str, Any]:
     """What a lab shows of a broken kernel before it was run: its text, its gaps, what is wrong."""
-    words = desk.names(broken.whole.func).words
+    words = desk.names(origin_of(broken.whole.func)).words
     return {
         "fault": str(broken.fault),
         "told": f"Broken on purpose: {broken.kernel.lowered.fault}.",

@@ -14,7 +14,7 @@ from workbench.runtime import Timing
 from workbench.target import get, of_device
 from workbench.widgets.page.at_place import touching
 from workbench.widgets.page.desk import Desk
-from workbench.widgets.page.memo import memo, origin_of
+from workbench.widgets.page.memo import memo, origin_of, sizes_told
 from workbench.widgets.page.modelled_time import is_modelled, modelled_of
 from workbench.widgets.page.names import Thing, buffers_of
 from workbench.widgets.page.pictures import registers_of, roofline_of
@@ -106,6 +106,7 @@ def _bar(
         known.insert(0, ("guess", "your guess", guessed))
     beside = (("before", ghost), taken, ("guessed", guessed))
     said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)
+    sizes = sizes_told(func)
     return {
         "waits": "",
         "text": "",
@@ -117,7 +118,7 @@ def _bar(
             {"role": role, "at": min(us / wide, 1.0), "words": f"{name} {us_text(us)}"}
             for role, name, us in known
         ],
-        "about": f"on {get(desk.gpu).title}{said}",
+        "about": f"on {get(desk.gpu).title}{sizes and f', {sizes}'}{said}",
         "said": f"{now.caption.rstrip('.')}{said}.",
         "kind": now.kind,
         "rows": [_row(desk, func, term, longest.us) for term in now.terms],

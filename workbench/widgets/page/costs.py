@@ -15,7 +15,7 @@ from workbench.ir import Kernel, PrimFunc
 from workbench.lower import shared_memory
 from workbench.runtime import Built
 from workbench.runtime.building import REFUSED
-from workbench.widgets.page.memo import build, is_known, memo
+from workbench.widgets.page.memo import build, is_known, memo, sizes_told
 from workbench.widgets.page.question import MARK
 
 COSTS = (
@@ -158,7 +158,8 @@ def strip(
     missing = "none" if before is not None else ""
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
     scopes = [scope for name, scope in TOTALS.items() if name in chosen]
-    told = f" {totals_of(after).caption_of(*scopes)}" if scopes else ""
+    told = f" At {sizes}, as the inputs tell." if (sizes := sizes_told(after)) else ""
+    told += f" {totals_of(after).caption_of(*scopes)}" if scopes else ""
     if WAVEFRONTS in chosen or "shared" in scopes:
         return _strip(rows, MODELLED + told, kind="modelled")
     return _strip(rows, EXACT + told, kind="counted")

@@ -87,7 +87,11 @@ def _lexed(line: str, language: str) -> Sequence[tuple[str, str]]:
 @lru_cache(maxsize=1 << 15)  # a step leaves most lines as they were, or moves them in or out
 def _without_indent(line: str, language: str) -> Sequence[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    for _, token, text in lexer(language).get_tokens_unprocessed(f"{line}\n"):
+    try:
+        found_by = lexer(language)
+    except ModuleNotFoundError:  # without Pygments a line has one colour
+        return [("", line)]
+    for _, token, text in found_by.get_tokens_unprocessed(f"{line}\n"):
         kind = _kind(token)
         if found and found[-1][0] == kind:
             found[-1] = (kind, found[-1][1] + text)

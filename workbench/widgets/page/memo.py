@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from workbench import runtime
 from workbench.diag import Fail, Refusal
 from workbench.emulate.sizes import sizes_of
-from workbench.ir import PrimFunc, Sized, remembered
+from workbench.ir import Const, For, PrimFunc, Sized, remembered, walk
 from workbench.lower import least_target
 from workbench.runtime import Built
 from workbench.schedule import ScheduleError
@@ -45,8 +45,9 @@ def is_known(func: PrimFunc, name: Hashable) -> bool:
 def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
     """A program for any size as that of the sizes which arrays tell, by parameters' names.
 
-    It is `func` itself where there is none to tell, or arrays do not tell all. What is built of it
-    are the kernels of `func`, as they are launched at these sizes.
+    It is `func` itself where there is none to tell, where arrays do not tell all, and where a loop
+    would have no turn: there is nothing to draw of that. What is built of it are the kernels of
+    `func`, as they are launched at these sizes.
     """
     values = {}
     if func.sizes and inputs:
@@ -61,7 +62,11 @@ def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
             program = at.of(func)
         except ZeroDivisionError:  # whoever runs it is told
             return func
-        remembered(program)[_ORIGIN] = func, at
+        loops = (node for node in walk(program.body) if isinstance(node, For))
+        if any(isinstance(loop.extent, Const) and loop.extent.value < 1 for loop in loops):
+            return func
+        told = ", ".join(f"{size.name} = {value:,}" for size, value in values.items())
+        remembered(program)[_ORIGIN] = func, at, told
         return program
 
     return memo(func, ("at", *values.values()), make)
@@ -70,6 +75,11 @@ def at_inputs(func: PrimFunc, inputs: Mapping[str, Any]) -> PrimFunc:
 def origin_of(func: PrimFunc) -> PrimFunc:
     """The program for any size of which `func` has numbers; `func` itself where it is none."""
     return remembered(func).get(_ORIGIN, (func,))[0]
+
+
+def sizes_told(func: PrimFunc) -> str:
+    """The numbers that a program for any size has here: "n = 1,000"; "" where it is none."""
+    return remembered(func)[_ORIGIN][2] if _ORIGIN in remembered(func) else ""
 
 
 def launching_of(built: Built) -> Built:
@@ -82,14 +92,21 @@ _ORIGIN = "the lab's program for any size"
 
 
 def _launched(built: Built, func: PrimFunc, at: Sized) -> Built:
-    """Kernels for any size as those that are launched at such sizes, of a program that has them."""
-    kernels = [numbers for numbers in map(at.of, built.kernels) if prod(numbers.grid)]
-    if not kernels:
+    """Kernels for any size as those that are launched at such sizes, of a program that has them.
+
+    What passes made has these sizes, too: there a kernel can be broken.
+    """
+    kernels, whole = tuple(map(at.of, built.kernels)), built.lowered
+    if not all(prod(kernel.grid) for kernel in kernels):
         raise ScheduleError(
             f"Can't count or draw {func.name}: with these inputs no block of it runs",
             hint="give arrays that have cells",
         )
-    return replace(built, func=func, lowered=replace(built.lowered, kernels=tuple(kernels)))
+    history = tuple(
+        replace(one, before=tuple(map(at.of, one.before)), after=tuple(map(at.of, one.after)))
+        for one in whole.history
+    )
+    return replace(built, func=func, lowered=replace(whole, kernels=kernels, history=history))
 
 
 def build(func: PrimFunc, target: str = FIRST) -> Built:
@@ -100,7 +117,7 @@ def build(func: PrimFunc, target: str = FIRST) -> Built:
 
     def make() -> Built:
         if _ORIGIN in remembered(func):
-            origin, at = remembered(func)[_ORIGIN]
+            origin, at, _ = remembered(func)[_ORIGIN]
             return _launched(build(origin, target), func, at)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

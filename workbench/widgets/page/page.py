@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from workbench import check, insight, lower, target
@@ -45,6 +46,7 @@ from workbench.widgets.page.why_slow import shown_why
 
 PICTURES: Mapping[str, Topic] = {"who": "who", "roofline": "time"}
 """What pictures tell that are not counts, by their kind."""
+TIMED = ("memory", "timeline")  # whose times come later
 KEPT = ("ok", "brief", "text", "refusal")  # of a run, while the question is open
 
 
@@ -71,9 +73,11 @@ def page(
         hidden = desk.hides(topic_of(view.machine), node.func, node.before)
         found = [] if hidden else requests_of(func, view.machine, desk.gpu)
         made["requests"] = {**made["requests"], view.machine: found}
-    picture = picture_name(func, view, desk.gpu)
+    covered = desk.hides(topic_of(view.machine), node.func, node.before)
+    # how many blocks there are would tell, too
+    picture = picture_name(func, replace(view, level="") if covered else view, desk.gpu)
     made["shown"] = {**made["shown"], view.machine: picture}
-    if picture and (picture not in made["pictures"] or picture == "memory"):  # times come later
+    if picture and (picture not in made["pictures"] or kind_of(picture) in TIMED):
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}
     made["act"] = act_of(made["pictures"].get(picture), node.func, desk)
     chosen = view.place if view.place in names.about else ""
@@ -115,17 +119,23 @@ def shown_picture(
 ) -> dict[str, Any]:
     """The picture; what of it would tell is covered while the question is open."""
     if desk.hides(topic_of(name), func, before):
-        return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
+        return memo(func, ("covered", kind_of(name)), lambda: covered_pane(name, func))
     func, before = desk.at(func), desk.at(before)
     times = band_times(desk, func, before) if name == "memory" else None
-    gpu = desk.gpu
-    key = ("picture", name, gpu, asked, before, steps, times and (desk.owner, times.before is None))
-    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps, times, gpu))
+    time = seen_time(desk, func) if kind_of(name) == "timeline" else None
+    gpu, scale = desk.gpu, times and (desk.owner, times.before is None)
+    key = ("picture", name, gpu, asked, before, steps, scale, time and time.us)
+    return memo(func, key, lambda: picture_pane(name, func, asked, before, steps, times, gpu, time))
+
+
+def kind_of(picture: str) -> str:
+    """The kind of a picture, by its name: "tiles" of "tiles:k_0=3"."""
+    return picture.partition(":")[0]
 
 
 def topic_of(picture: str) -> Topic:
     """What the picture of a name tells."""
-    return PICTURES.get(picture.partition(":")[0], "counts")
+    return PICTURES.get(kind_of(picture), "counts")
 
 
 def band_times(desk: Desk, func: PrimFunc, before: PrimFunc | None) -> Times | None:

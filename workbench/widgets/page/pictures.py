@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from math import prod
 from typing import Any
 
 from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
 from workbench.diag import Fail, count_text
 from workbench.draw import SCOPES, Steps, Times
-from workbench.insight import LaneCall, Memory, Occupancy, Pipelines, Requests, Roofline, Tiles, Who
+from workbench.insight import (
+    BlockTime,
+    LaneCall,
+    Memory,
+    Modelled,
+    Occupancy,
+    Pipelines,
+    Requests,
+    Residence,
+    Roofline,
+    Tiles,
+    WarpTime,
+    Who,
+)
 from workbench.insight.accesses import accesses
+from workbench.insight.block_time import place_of
 from workbench.insight.made import UNITS
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.widgets.page.memo import build, memo
@@ -21,6 +36,7 @@ from workbench.widgets.page.view import View
 
 SAVED_COSTS = 3  # requests of an access that a saved page has pictures of: so many costs
 NUMBERED = (*SCOPES, "fragments")  # show one of several: a request, a call
+NEARER = ("block", "warp")  # levels of the timeline, beside the whole
 SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
 ROLES = {
     "block": "block",
@@ -170,6 +186,8 @@ def picture_name(func: PrimFunc, view: View, gpu: str) -> str:
         return tiles_name(axes_of(func), view.select)
     if view.machine in NUMBERED:
         return numbered_name(func, view, gpu)
+    if view.machine == "timeline":
+        return timeline_name(func, view, gpu)
     return view.machine
 
 
@@ -271,6 +289,32 @@ def numbered_name(func: PrimFunc, view: View, gpu: str) -> str:
     return f"{accesses[number]['picture']}{''.join(chosen)}"
 
 
+def timeline_name(func: PrimFunc, view: View, gpu: str) -> str:
+    """Launches in time; nearer, of a block or a warp: "timeline:kernel=0,block=17,warp=1,clock=40".
+
+    The clock is left out where none is chosen.
+    """
+    if view.level not in NEARER:
+        return view.machine
+    try:
+        kernels = _Kept(gpu).kernels(func)
+    except Fail:
+        return view.machine
+    number = _within(view.select.get("kernel", 0), len(kernels))
+    kernel = kernels[number]
+    block = _within(view.select.get("block", 0), prod(map(int, kernel.grid)))
+    name = f"{view.machine}:kernel={number},block={block}"
+    if view.level == "block":
+        return name
+    warp = _within(view.select.get("warp", 0), -(-prod(kernel.block) // insight.WARP))
+    clock = view.select.get("clock", -1)
+    return f"{name},warp={warp}" + (f",clock={clock}" if clock >= 0 else "")
+
+
+def _within(number: int, count: int) -> int:
+    return min(max(number, 0), count - 1)
+
+
 def who_name(buffer: str) -> str:
     """The picture of who computes the cells of `buffer`."""
     return f"who:{buffer}"
@@ -301,7 +345,7 @@ def shown_alone(pictures: Mapping[str, Any], shown: Mapping[str, str]) -> dict[s
 
     def stays(name: str) -> bool:
         kind = name.partition(":")[0]
-        if name == shown.get(kind) or kind not in ("tiles", *NUMBERED):
+        if name == shown.get(kind) or kind not in ("tiles", "timeline", *NUMBERED):
             return True
         return kind == "tiles" and not slides_to(tiles, selection_of(name))
 
@@ -328,17 +372,18 @@ def picture_pane(
     steps: Steps = (),
     times: Times | None = None,
     gpu: str = draw.GPU,
+    time: Modelled | None = None,
 ) -> dict[str, Any]:
     """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3",
     "fragments:call=1,threadIdx.x=5".
 
     Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
     requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
-    for bands of memory, and `gpu` for what is of its kernels.
+    for bands of memory, `gpu` for what is of its kernels, and their `time` for what runs when.
     """
     kind, _, shown = name.partition(":")
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
-    select = selection_of(name) if kind in ("tiles", *NUMBERED) else None
+    select = selection_of(name) if kind in ("tiles", "timeline", *NUMBERED) else None
     try:
         made = draw.plain(
             draw.picture_of(
@@ -350,7 +395,7 @@ def picture_pane(
                 asked=cell,
                 steps=steps,
                 times=times,
-                source=_Kept(gpu),
+                source=_Kept(gpu, time),
             )
         )
     except Fail as fail:
@@ -359,6 +404,8 @@ def picture_pane(
         return made
     if kind in SCOPES:
         return {**made, "at": _request_at(func, kind, select, gpu)}
+    if kind == "timeline":
+        return {**made, **_nearer(func, select, gpu)}
     if kind == "fragments":
         return {**made, "at": {draw.LANE: select.get(draw.LANE, -1)}} if select else made
     if made["slides"]:
@@ -397,8 +444,33 @@ def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int], gpu: str) 
     return at
 
 
+def _nearer(func: PrimFunc, select: Mapping[str, int], gpu: str) -> dict[str, Any]:
+    """Which block and warp a timeline is of, and what the warp asks for: for `nearer.js`."""
+    if "block" not in select:
+        return {"near": {"level": "whole"}, "asked": []}
+    if "warp" not in select:
+        return {"near": {"level": "block", "block": select["block"]}, "asked": []}
+    kept = _Kept(gpu)
+    time = kept.block_time(func, select["kernel"])
+    warp = kept.warp_time(func, select["kernel"], select["warp"])
+    made = warp.request_at(float(select.get("clock", warp.track.opens)))
+    near = {
+        "level": "warp",
+        "block": select["block"],
+        "warp": select["warp"],
+        "clock": made[1].start if made else -1,
+        "place": list(place_of(time.kernel, select["block"])),
+        "threads": list(time.kernel.block),
+    }
+    return {"near": near, "asked": [one and one.plain() for one in warp.asked]}
+
+
 class _Kept(draw.Source):
-    """The data of pictures, worked out once a program."""
+    """The data of pictures, worked out once a program; its modelled `time`, where that is seen."""
+
+    def __init__(self, gpu: str = draw.GPU, time: Modelled | None = None) -> None:
+        super().__init__(gpu)
+        self.time = time
 
     def who(self, func: PrimFunc, buffer: str | None) -> Who:
         return who_of(func, buffer) if buffer else super().who(func, buffer)
@@ -427,6 +499,19 @@ class _Kept(draw.Source):
         built = build(func, self.gpu)
         pairs = zip(built.kernels, registers_of(func, self.gpu), strict=True)
         return [insight.occupancy(kernel, built.target, number) for kernel, number in pairs]
+
+    def residence(self, func: PrimFunc) -> Residence | None:
+        """In waves until the modelled time is worked out: no page waits for that."""
+        built, told = build(func, self.gpu), registers_of(func, self.gpu)
+        return insight.residence(built.kernels, built.target, registers=told, time=self.time)
+
+    def block_time(self, func: PrimFunc, kernel: int) -> BlockTime:
+        name = f"warps of kernel {kernel} on {self.gpu}"
+        return memo(func, name, lambda: draw.Source.block_time(self, func, kernel))
+
+    def warp_time(self, func: PrimFunc, kernel: int, warp: int) -> WarpTime:
+        name = f"warp {warp} of kernel {kernel} on {self.gpu}"
+        return memo(func, name, lambda: draw.Source.warp_time(self, func, kernel, warp))
 
     def roofline(self, func: PrimFunc) -> Roofline:
         name = f"roofline of {self.gpu}"

@@ -16,6 +16,7 @@ from workbench.script.functions import def_name
 from workbench.widgets.page.lines import Lines, Mark
 from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.names import Keys, Names
+from workbench.widgets.page.nests import named_nests
 from workbench.widgets.page.plain import plain_loops
 
 LABELS = {
@@ -84,6 +85,7 @@ def program_lines(
     """The program `after` as rows of a diff against `before`; as lines where that is None.
 
     Lines stand beside those of the same loop or block, or `by_name` of one that is called so.
+    With a diff come the "nests" of `after`: from which line to which, and what that does.
     """
     right = _Numbered(script.show_spans(after), keys, lines)
     if before is None:
@@ -105,7 +107,8 @@ def program_lines(
             lambda: script.diff_printed(left.printed, right.printed, by_name),
         )
     ]
-    return {"diff": rows}
+    nests = memo(after, "nests", lambda: named_nests(after, right.printed))
+    return {"diff": rows, "nests": [list(nest) for nest in nests]}
 
 
 class _Numbered:

@@ -10,7 +10,7 @@ from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 
 PROGRAM_PANES = ("tensorir", "loops", *LANGUAGES, "code")
-COST_PANES = ("sectors", "banks", "occupancy", "roofline")
+COST_PANES = ("sectors", "banks", "occupancy", "timeline", "roofline")
 LATER_PANES = (*COST_PANES, "fragments")  # which a lab shows first where it is asked to
 MACHINE_PANES = ("who", "memory", "tiles", "pipeline", *LATER_PANES)
 

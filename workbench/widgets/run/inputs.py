@@ -57,7 +57,11 @@ def _sized(func: PrimFunc, inputs: Mapping[str, Any]) -> Sequence[Buffer]:
         return func.params
     try:
         at = Sized(sizes_of(func, [inputs.get(param.name) for param in func.params]))
-        return [at.buffer(param) for param in func.params]
+        made = [at.buffer(param) for param in func.params]
+        empty = next((param.name for param in made if not prod(param.shape)), "")
+        if not empty:
+            return made
+        told, hint = f"`{empty}` would have no cell", "give arrays with cells"
     except ZeroDivisionError:
         told, hint = "a size divides by 0", "give other arrays"
     except Refusal as refusal:

@@ -44,10 +44,13 @@ class Jobs:
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self, job: Job) -> None:
-        """Start `job` in a thread. Raises Fail while another is under way."""
+        """Start `job`. Raises Fail while another is under way."""
         if self.running:
             raise Fail("Can't run: a run is under way", hint="stop it first")
         self.runner.stop.clear()
+        self._start(job)
+
+    def _start(self, job: Job) -> None:
         self._thread = Thread(target=self._do, args=(job,), daemon=True)
         self._thread.start()
 

@@ -114,7 +114,7 @@ class Runner:
             found = error.refusal
             if not isinstance(found, Met):
                 return Found(False, error.headline, error)
-            both = orders(built.kernels[0], given, built.func.params, found.meeting)
+            both = orders(built.kernels, given, built.func.params, found.meeting)
             return Found(False, error.headline, error, both)
         where, some = _where(built, ran)
         wrong = _wrong_cells(start, made, wanted, some)

@@ -11,6 +11,7 @@ import traitlets
 
 from workbench.widgets import static
 from workbench.widgets.ask.setup import before_a_class
+from workbench.widgets.threads import hear_where_asked
 
 
 def script(name: str, *lab: str) -> str:
@@ -39,6 +40,7 @@ class Small(anywidget.AnyWidget):
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(own=token_hex(8), lecture=before_a_class(), **traits)
+        hear_where_asked(self)
 
     def inner(self) -> str:
         """It as HTML without a script."""

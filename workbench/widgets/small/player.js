@@ -1,75 +1,56 @@
-// Frames that Python drew, one after the other: nothing here needs Python.
+// A launch in time, in a lesson: it asks when a block starts, and then it plays.
 
-const WHOLE = 5000; // ms at most for all frames
-const FRAME = 700; // ms for one, where there are few
+const ROOM = 96; // px of a timeline beside its rows: the axis, the words, the buttons
+const HIGH = 28; // px of a place
 
 function render({ model, el }) {
-  const frames = model.get("frames");
-  const root = document.createElement("section");
-  root.className = "wb-player";
-  const picture = document.createElement("div");
-  const said = document.createElement("p");
-  said.setAttribute("aria-live", "polite");
-  const [play, step] = ["play", "step"].map((word) =>
-    Object.assign(document.createElement("button"), { textContent: word }),
-  );
-  // who wants no motion takes the steps
-  play.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const slider = document.createElement("input");
-  Object.assign(slider, { type: "range", min: 0, max: frames.length - 1, value: 0 });
-  slider.setAttribute("aria-label", "time");
-  let timer = 0;
-  const atEnd = () => Number(slider.value) >= frames.length - 1;
-  const draw = () => {
-    const [svg, sentence] = frames[Number(slider.value)];
-    picture.innerHTML = svg;
-    said.textContent = sentence;
-    play.textContent = timer ? "pause" : "play";
-  };
-  const go = (to) => {
-    slider.value = to;
-    if (timer && (atEnd() || !root.isConnected)) stop();
-    draw();
-  };
-  const stop = () => {
-    clearInterval(timer);
-    timer = 0;
-    draw();
-  };
-  const next = () => go(Number(slider.value) + 1);
-  const oneStep = () => {
-    stop();
-    if (atEnd()) go(0);
-    else next();
-  };
-  slider.addEventListener("input", stop);
-  step.addEventListener("click", oneStep);
-  play.addEventListener("click", () => {
-    if (timer) return stop();
-    timer = setInterval(next, Math.min(FRAME, WHOLE / frames.length));
-    go(atEnd() ? 0 : slider.value);
+  const [track, asked, name] = ["track", "asked", "name"].map((trait) => model.get(trait));
+  const root = h("section.wb-player.wb-theme");
+  let guess = asked ? null : undefined; // null: it is still to be made
+  const told = h("p.wb-player-told", { "aria-live": "polite", hidden: true });
+  const view = timeline({
+    track,
+    label: name,
+    veiled: true,
+    held: () => guess === null,
+    moment: (t) => {
+      if (typeof guess === "number" && t >= asked.at) told.hidden = false;
+    },
   });
+  const height = `${ROOM + track.rows * (track.places * HIGH + 4)}px`;
+  Object.assign(view.root.style, { height, minHeight: "0" });
+  const says = h("button", { onclick: answer }, "that is my guess");
+  const question = h("p.wb-player-ask", {}, asked?.text ?? "", " ", says);
+  question.hidden = !asked;
+  const lanes = markup(model.get("lanes"));
+  const warps = h("div.wb-player-warps", {}, h("p", {}, "The warps of each block"), lanes);
+  const head = h("p.wb-player-name", {}, name);
   const close = openView(
     { model, el },
     root,
-    model.get("name"),
-    oneStep,
-    picture,
-    said,
-    play,
-    step,
-    slider,
+    name,
+    () => (guess === null ? answer() : view.step("ArrowRight")),
+    head,
+    question,
+    view.root,
+    told,
+    warps,
   );
-  draw();
-  const seen = new IntersectionObserver((found) => {
-    if (timer && found.some((one) => !one.isIntersecting)) stop();
-  });
-  seen.observe(root);
   return () => {
-    clearInterval(timer);
-    seen.disconnect();
+    view.stop();
     close();
   };
+
+  function answer() {
+    guess = Math.round(view.now());
+    if (says.matches(":focus")) view.root.querySelector("input").focus();
+    says.remove();
+    question.firstChild.textContent = `You say: time ${guess}.`;
+    const said = guess === asked.at ? "As you said." : `You said ${guess}.`;
+    told.textContent = `${asked.told} ${said}`;
+    view.mark(guess, "your guess");
+    view.go(0);
+  }
 }
 
 export default { render };

@@ -1,33 +1,49 @@
-"""Frames one after the other, in a notebook: what needs no Python once it is shown."""
+"""A launch in time, in a notebook: what needs no Python once it is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import traitlets
 
+from workbench.widgets import static
 from workbench.widgets.small import Small, script, style
 
 
 class Player(Small):
-    """Plays `frames`, pairs of a picture as SVG and a sentence that says the same."""
+    """Plays `track`, as `Track.plain` gives it; `told` are sentences that say the same.
 
-    _esm = script("player.js")
-    _css = style("player.css")
+    `lanes` is a picture of a block's warps, as SVG. Ahead of playing, `asked` has a question for a
+    time, "text", the time that is right, "at", and what is "told" then.
+    """
+
+    _esm = script("player.js", static.timeline_script())
+    _css = style("player.css", static.timeline_style())
     kind = "player"
 
     name = traitlets.Unicode().tag(sync=True)
-    frames: Any = traitlets.List().tag(sync=True)
+    track: Any = traitlets.Dict().tag(sync=True)
+    lanes = traitlets.Unicode().tag(sync=True)
+    asked: Any = traitlets.Dict(allow_none=True).tag(sync=True)
 
-    def __init__(self, name: str, frames: Sequence[tuple[str, str]]) -> None:
-        super().__init__(name=name, frames=[list(frame) for frame in frames])
+    def __init__(
+        self,
+        name: str,
+        track: Mapping[str, Any],
+        told: Sequence[str],
+        lanes: str,
+        asked: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name=name, track=dict(track), lanes=lanes, asked=asked and dict(asked))
+        self.told = tuple(told)
 
     def inner(self) -> str:
-        """The sentences, folded: they tell how it goes on."""
-        items = "".join(f"<li>{escape(sentence)}</li>" for _, sentence in self.frames)
-        return f"<details><summary>{escape(self.name)}</summary><ul>{items}</ul></details>"
+        """The warps, and the sentences, folded: they tell how it goes on."""
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.told)
+        told = f"<details><summary>{escape(self.name)}</summary><ul>{items}</ul></details>"
+        return f"{told}{self.lanes}"
 
     def __repr__(self) -> str:
-        return f"{self.name} ({len(self.frames)} pictures, one for each time)"
+        return f"{self.name} ({len(self.told)} times at which something begins or ends)"

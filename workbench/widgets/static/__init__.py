@@ -20,7 +20,9 @@ STYLES = (
     "print.css",
 )
 BROKEN = ("theme.css", "program.css", "pictures.css")
+TIMELINE = ("theme.css", "pictures.css", "track.css")
 SEARCH = ("theme.css", "pictures.css")
+PLAYING = (*STYLES, "playing.css")
 STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
@@ -38,6 +40,18 @@ def offline_script() -> str:
 
 
 @cache
+def playing_script() -> str:
+    """The lab as one module, for a page that opens links with a browser's own Python."""
+    return _joined("playing.js")
+
+
+@cache
+def python_script() -> str:
+    """The worker of that page, in which this Python is."""
+    return _joined("python.js")
+
+
+@cache
 def reveal_script() -> str:
     """What brings an output into view whose cell was run by hand: `arrive`, of its element."""
     return _joined("reveal.js").replace("\nexport ", "\n")
@@ -47,6 +61,12 @@ def reveal_script() -> str:
 def broken_script() -> str:
     """What shows a kernel that is broken on purpose, also outside of a lab."""
     return _joined("broken.js").replace("\nexport ", "\n")
+
+
+@cache
+def timeline_script() -> str:
+    """What plays a track, also outside of a lab: `timeline`, with `h` and `markup`."""
+    return _joined("timeline.js").replace("\nexport ", "\n")
 
 
 def _joined(last: str) -> str:
@@ -75,9 +95,21 @@ def style() -> str:
 
 
 @cache
+def playing_style() -> str:
+    """The style sheet of a page that opens links."""
+    return "\n".join(_read(name) for name in PLAYING)
+
+
+@cache
 def broken_style() -> str:
     """The style sheet of `broken_script`."""
     return "\n".join(_read(name) for name in BROKEN)
+
+
+@cache
+def timeline_style() -> str:
+    """The style sheet of `timeline_script`."""
+    return "\n".join(_read(name) for name in TIMELINE)
 
 
 @cache

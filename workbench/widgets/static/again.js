@@ -24,13 +24,18 @@ function shown(data) {
   return { output_type: "display_data", data, metadata: {} };
 }
 
-/** The cell that shows the lab of `model`, if it has no output; nothing but JupyterLab tells. */
-function emptyCell(model) {
+/** The cells of the notebook down to the one that shows the lab of `model`, which is the last;
+ * none where that is not known: nothing but JupyterLab tells. */
+export function cellsTo(model) {
   const cells = model.widget_manager?.context?.model?.cells;
   const id = model.get("cell");
-  if (!id || !cells) return null;
-  const found = Array.from({ length: cells.length }, (_, k) => cells.get(k)).find(
-    (cell) => cell.id === id && cell.type === "code",
-  );
+  if (!id || !cells) return [];
+  const all = Array.from({ length: cells.length }, (_, k) => cells.get(k));
+  return all.slice(0, 1 + all.findIndex((cell) => cell.id === id && cell.type === "code"));
+}
+
+/** The cell that shows the lab of `model`, if it has no output. */
+function emptyCell(model) {
+  const found = cellsTo(model).at(-1);
   return found?.outputs.length === 0 ? found : null;
 }

@@ -20,6 +20,7 @@ export function codeLine(tokens, names, changed = []) {
   }
   const head = headOf(tokens);
   if (names[head]) line.dataset.head = head;
+  breakable(line, indent);
   return line;
 
   function token(kind, text, key, hot) {
@@ -32,6 +33,61 @@ export function codeLine(tokens, names, changed = []) {
       text,
     );
   }
+}
+
+/**
+ * Where a line may be broken, as columns: behind the arguments of calls and the parts of a C loop,
+ * and ahead of operators that stand in no brackets but those of calls.
+ */
+export function breaksOf(text) {
+  const found = [];
+  const calls = []; // of each open bracket: whether it is a call's
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at];
+    if (sign === '"') quoted = !quoted;
+    if (quoted) continue;
+    if (sign === "(" || sign === "[") calls.push(sign === "(" && /\w/.test(text[at - 1] ?? ""));
+    else if (sign === ")" || sign === "]") calls.pop();
+    else if (sign === " " && text[at - 1] === ";") found.push(at + 1);
+    else if (sign === " " && calls.every(Boolean)) {
+      const argument = text[at - 1] === "," && calls.length;
+      const operator = /^([-+*/=]|in|and|or) /.test(text.slice(at + 1, at + 5));
+      if ((argument || operator) && text.slice(0, at).trim()) found.push(at + 1);
+    }
+  }
+  return found;
+}
+
+const LONG = 44; // letters that fit in the narrowest pane
+
+/** Let a line go on below where it has no room, deeper than it begins: its pieces stay whole. */
+function breakable(line, indent) {
+  const text = line.textContent;
+  const breaks = text.length > LONG ? breaksOf(text) : [];
+  if (!breaks.length) return;
+  const made = [h("span.wb-piece")];
+  let column = 0;
+  for (let node = line.firstChild; node; node = line.firstChild) {
+    const end = column + node.textContent.length;
+    const cut = breaks.find((at) => at > column && at < end);
+    if (cut) node.after(cutOff(node, cut - column));
+    made.at(-1).append(node);
+    column = cut ?? end;
+    if (breaks.includes(column)) made.push(h("wbr"), h("span.wb-piece"));
+  }
+  line.append(...made);
+  line.classList.add("wb-long");
+  line.style.setProperty("--hang", `${indent / 2 + 4}ch`);
+}
+
+/** Cut a text, or what holds one, behind so many letters; the rest is returned. */
+function cutOff(node, letters) {
+  if (node.nodeType === Node.TEXT_NODE) return node.splitText(letters);
+  const rest = node.cloneNode(false);
+  rest.textContent = node.textContent.slice(letters);
+  node.textContent = node.textContent.slice(0, letters);
+  return rest;
 }
 
 /** What the line of `tokens` is the head of, a loop or a block: the first that it names. */
@@ -141,13 +197,16 @@ export async function copied(text) {
 
 const ROOM = 24; // lines of a diff that are shown without folds, where nobody says
 
-/** A text pane: code, or the refusal that stands in its place. `room` is how many lines fit. */
-export function codeView(pane, page, lines, room = ROOM) {
+/**
+ * A text pane: code, or the refusal that stands in its place. `room` is how many lines fit; a row
+ * that `keeps` says is not folded.
+ */
+export function codeView(pane, page, lines, room = ROOM, keeps = undefined) {
   const names = page.names;
   if (!pane) return [h("p.wb-hint", {}, "This text was not made before the page was saved.")];
   if (pane.refusal) return [refusalView(pane.refusal)];
   const rows = pane.diff
-    ? foldUnchanged(diffRows(pane.diff, lines, names, pane.now), room)
+    ? foldUnchanged(diffRows(pane.diff, lines, names, pane.now), room, pane.nests, keeps)
     : plainRows(pane.lines, lines, names);
   const body = h("div.wb-listing", { role: "group", "aria-label": pane.label }, rows);
   return [pane.note ? h("p.wb-hint", {}, prose(pane.note)) : null, body].filter(Boolean);

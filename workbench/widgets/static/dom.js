@@ -94,7 +94,11 @@ const TYPES = "input:not([type=range]):not([type=radio]), select, textarea";
 export function oneStop(pane) {
   const items = () =>
     [...pane.querySelectorAll(STOPS)].filter(
-      (item) => !item.disabled && item.getClientRects().length && !item.closest("form.wb-form"),
+      (item) =>
+        !item.disabled &&
+        item.getClientRects().length &&
+        !item.closest("form.wb-form") &&
+        (item.closest(".wb-tray") ?? pane) === pane, // which is a stop of its own
     );
   const settle = (chosen) => {
     const all = items();

@@ -7,6 +7,7 @@ const SMALLEST = 0.5; // and no shape is drawn
 const TALL = 2.5; // times its width to which a picture is stretched at most
 const BESIDE = 0.6; // of a comparison's height are for its pictures
 const BAR = 15; // px that a scroll bar may take
+const BELOW_TIME = 150; // below what runs in time, at least
 const EDGE = 1; // px left free around all that is drawn, for its lines
 const [ABOVE, BELOW] = [0.78, 0.22]; // of the size of words, from their baseline
 
@@ -16,7 +17,9 @@ const inks = new WeakMap(); // what is drawn in a strip, which is measured once
 export function fillPane(body) {
   const strips = [...body.querySelectorAll(".wb-strips > svg")];
   const shown = strips.filter((strip) => strip.style.display !== "none");
-  const [wide, high] = [body.offsetWidth - 1, body.clientHeight - 1]; // which may be rounded up
+  const above = body.querySelector(".wb-track")?.offsetHeight ?? 0;
+  const wide = body.offsetWidth - 1; // which may be rounded up
+  const high = Math.max(body.clientHeight - above - 1, above && BELOW_TIME);
   if (!shown.length || wide < 1 || high < 1) return;
   const drawn = shown.map((strip) => ({ strip, ...inkOf(strip) }));
   const rows = rowsOf(drawn, wide, high);

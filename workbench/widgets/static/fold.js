@@ -1,4 +1,4 @@
-// What of a long program is folded: the types of its parameters, and runs of unchanged lines.
+// What of a long program is folded: types of its parameters, nests, and runs of unchanged lines.
 
 import { h } from "./dom.js";
 
@@ -7,11 +7,12 @@ const RUN = 4; // lines that are worth a fold
 
 /**
  * Which of the lines stay: those that changed, those beside them, and the loops and blocks that
- * they stand in. Each line has an `indent` and whether it `changed`.
+ * they stand in. Each line has an `indent` and whether it `changed`; `around` says how many lines
+ * beside one.
  */
-export function staying(lines) {
+export function staying(lines, around = AROUND) {
   const stay = lines.map((_, k) =>
-    lines.slice(Math.max(0, k - AROUND), k + AROUND + 1).some((line) => line.changed),
+    lines.slice(Math.max(0, k - around), k + around + 1).some((line) => line.changed),
   );
   lines.forEach((line, k) => {
     let level = line.changed ? line.indent : 0;
@@ -24,56 +25,88 @@ export function staying(lines) {
   return stay;
 }
 
-/** The rows of a diff; where there is `room` for fewer, runs that do not stay are buttons. */
-export function foldUnchanged(rows, room) {
+/**
+ * The rows of a diff; where there is `room` for fewer, what does not stay is folded: `nests`, each
+ * from a line to another with what it does, under that name, and other runs. What stays is what
+ * changed, and each row that `keeps` says.
+ */
+export function foldUnchanged(rows, room, nests = [], keeps = () => false) {
   const lines = rows.map((row) => ({
     indent: Number(row.querySelector(".wb-text").dataset.indent),
     changed: !row.classList.contains("wb-same"),
   }));
   if (rows.length <= room || !lines.some((line) => line.changed)) return rows;
+  const kept = rows.map(keeps);
+  const must = staying(lines, 0).map((stays, k) => stays || kept[k]);
+  const stay = staying(lines).map((stays, k) => stays || kept[k]);
+  const at = new Map(rows.map((row, k) => [rowNumber(row), k]));
+  const named = nests
+    .map(([from, to, words]) => ({ from: at.get(from), to: at.get(to) + 1, words }))
+    .filter(({ from, to }) => !must.slice(from, to).some(Boolean));
+  for (const { from, to } of named) stay.fill(false, from, to); // its name is what is beside
   const shown = [];
-  for (const { stays, from, to } of runs(filled(staying(lines), room))) {
+  for (const { stays, from, to, words } of runs(filled(stay, room, named), named)) {
     const run = rows.slice(from, to);
     if (stays) shown.push(...run);
-    else shown.push(foldBox(`⋯ ${run.length} unchanged lines`, run));
+    else shown.push(foldBox(`⋯ ${words ?? `${run.length} unchanged lines`}`, run));
   }
   return shown;
 }
 
-/** Where lines stay and where not, each `from` a line `to` before another. Few stay always. */
-function runs(stay) {
+/** The number of a line of the program that is shown; NaN of one that is gone. */
+const rowNumber = (row) => Number(row.querySelector(".wb-number").textContent || NaN);
+
+/**
+ * Where lines stay and where not, each `from` a line `to` before another; one of the nests `named`
+ * is a run of its own. Few stay always.
+ */
+function runs(stay, named = []) {
   const found = [];
   for (let k = 0; k < stay.length; ) {
-    let end = k;
-    while (end < stay.length && stay[end] === stay[k]) end += 1;
-    found.push({ stays: stay[k] || end - k < RUN, from: k, to: end });
+    const nest = stay[k] ? null : named.find(({ from }) => from === k);
+    const ends = (line) => stay[line] !== stay[k] || (!stay[k] && isFirst(line, named));
+    let end = nest?.to ?? k + 1;
+    while (!nest && end < stay.length && !ends(end)) end += 1;
+    found.push({ stays: stay[k] || end - k < RUN, from: k, to: end, words: nest?.words });
     k = end;
   }
   return found;
 }
 
-/** Which lines stay where there is `room`: what is left of it goes to those behind staying ones. */
-export function filled(stay, room) {
+const isFirst = (line, named) => named.some(({ from }) => from === line);
+
+/**
+ * Which lines stay where there is `room`: what is left of it goes to those behind staying ones, and
+ * to a nest of those `named` if there is room for all of it.
+ */
+export function filled(stay, room, named = []) {
   const more = [...stay];
   const rows = ({ stays, from, to }) => (stays ? to - from : 1);
-  let left = room - runs(stay).reduce((sum, run) => sum + rows(run), 0);
+  let left = room - runs(stay, named).reduce((sum, run) => sum + rows(run), 0);
   for (let k = 1; k < more.length && left > 0; k += 1) {
-    if (more[k] || !more[k - 1]) continue;
-    more[k] = true;
-    left -= 1;
+    const nest = named.find(({ from }) => from === k);
+    const size = nest ? nest.to - nest.from : 1;
+    if (more[k] || !(more[k - 1] || nest)) continue;
+    if (!nest || size - 1 <= left) {
+      more.fill(true, k, k + size);
+      left -= nest ? size - 1 : 1;
+    }
+    k += size - 1;
   }
   return more;
 }
 
-/** A button in place of `rows`; pressed, it gives way to them. */
+/** A button in place of `rows`; pressed, it gives way to them, and the focus goes to the first. */
 function foldBox(words, rows) {
   for (const row of rows) row.hidden = true;
   const open = () => {
     for (const row of rows) row.hidden = false;
     box.replaceWith(...rows);
+    rows[0].querySelector(".wb-mark")?.focus({ preventScroll: true });
   };
+  const depth = Number(rows[0].querySelector(".wb-text").dataset.indent) / 2;
   const button = h("button.wb-unfold", { onclick: open }, words);
-  const box = h("div.wb-fold", {}, button, rows);
+  const box = h("div.wb-fold", { style: `--depth: ${depth}ch` }, button, rows);
   return box;
 }
 

@@ -92,12 +92,12 @@ export function gripNumbers(lab, trying, body) {
 
   body.addEventListener("pointerdown", (event) => {
     const key = event.target.closest?.("[data-grip]")?.dataset.grip;
+    dragged = false; // the click that ended an earlier one may never have come
     if (!key || event.button || !event.isPrimary) return;
     event.preventDefault(); // selects no text
     document.addEventListener("keydown", onKey);
     const grip = lab.page.grips[key];
     held = { key, grip, x: event.clientX, value: grip.value };
-    dragged = false;
     body.setPointerCapture(event.pointerId);
   });
   body.addEventListener("pointermove", ({ clientX }) => {

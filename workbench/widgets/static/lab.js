@@ -2,6 +2,7 @@
 
 import { actionsPane } from "./actions.js";
 import { breakMenu, foundPane } from "./breaking.js";
+import { askTargets } from "./carry.js";
 import { comparePane } from "./compare.js";
 import { costStrip } from "./costs.js";
 import { guard, h, keepFocus } from "./dom.js";
@@ -32,11 +33,12 @@ export function openLab({ model, el }) {
   el.append(root);
   const question = questionCard(lab);
   const trying = tryOut(lab, () => soon());
-  const menu = verbMenu(lab, trying);
+  const asked = askTargets(lab);
+  const menu = verbMenu(lab, trying, asked);
   const actions = actionsPane(lab, menu);
   const status = statusBar(lab, menu.errors);
   const [breaking, found] = [breakMenu(lab), foundPane(lab)];
-  const program = programPane(lab, breaking, trying, () => {
+  const program = programPane(lab, breaking, trying, asked, () => {
     relink();
     reach();
   });
@@ -96,6 +98,7 @@ export function openLab({ model, el }) {
   };
   const onAnswer = (said) => {
     if (said?.tried) return trying.heard(said);
+    if (said?.targets) return asked.heard(said);
     lab.answered();
     if (said?.link !== undefined) link.heard(said.link);
   };

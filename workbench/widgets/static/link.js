@@ -24,8 +24,9 @@ export function linkPane(lab) {
     if (!asked) return;
     asked = false;
     if (!link) return; // the status tells why
+    const anywhere = lab.setup.plays ? "in any browser, with nothing installed; " : "";
     const there =
-      `It holds the program and the steps to step ${lab.at}. It opens with ` +
+      `It holds the program and the steps to step ${lab.at}. It opens ${anywhere}with ` +
       '`wb.open("…")` in Python, or with `workbench open "…"` in a terminal.';
     box.open(() => button, link, there);
   }

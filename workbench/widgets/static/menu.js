@@ -1,5 +1,6 @@
 // What can be done at a place: its verbs and their forms, drawn beside it while it is open.
 
+import { targetButtons } from "./carry.js";
 import { refusalView } from "./code.js";
 import { h, oneStop, prose, spoken } from "./dom.js";
 import { verbForm } from "./form.js";
@@ -9,9 +10,12 @@ import { popup } from "./popup.js";
 /**
  * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it, with a
  * `verb`, if one is given, as if that were pressed there; when it closes the focus goes back there,
- * or, once a step was taken, to where the lab goes on. What is set in a form is tried at once.
+ * or, once a step was taken, to where the lab goes on. What is set in a form is tried at once, and
+ * so is each place of the tray, which `asked` asks for: there a press takes the step.
  */
-export function verbMenu(lab, trying) {
+export function verbMenu(lab, trying, asked_) {
+  const spots = h("div.wb-target-groups", { onmouseleave: left, onfocusout: left });
+  let over = null; // the place of the tray that is shown as tried
   const body = h("div.wb-menu-body");
   const told = h("div.wb-refused"); // what a step was refused for, below the form that asked for it
   const pane = h("div.wb-menu", { role: "dialog", tabindex: "-1" }, body, told);
@@ -34,11 +38,34 @@ export function verbMenu(lab, trying) {
     if (place !== key) choose(null);
     [key, at, wanted] = [place, lab.at, verb];
     body.replaceChildren();
+    spots.replaceChildren();
+    if (lab.setup.carried?.includes("loop")) asked_.ask(place, bring);
     box.open(() => find(place));
     if (!box.isOpen()) return; // it was open here: the press has closed it
     draw();
     pane.focus({ preventScroll: true });
     enter();
+  }
+
+  function left() {
+    if (over) trying.drop();
+    over = null;
+  }
+
+  /** The places of the tray; those on lines are for the hand that carries. */
+  function bring(targets) {
+    const shown = targets.filter(({ loop }) => !loop);
+    const tell = (target) => {
+      if (target !== over) trying.ask(target.step);
+      over = target;
+    };
+    const put = (target) => {
+      tell(target);
+      if (!target.why_not) trying.take();
+    };
+    spots.replaceChildren(...targetButtons(shown, tell, put));
+    settle();
+    box.place();
   }
 
   function closed(inside) {
@@ -77,7 +104,7 @@ export function verbMenu(lab, trying) {
     const label = offer?.place.label ?? lab.page.names[key]?.label ?? "";
     pane.ariaLabel = `verbs at ${label}`;
     const drawn = offer ? [gripRow(lab, trying, key), ...verbs(offer)].filter(Boolean) : [];
-    body.replaceChildren(h("h4", {}, label), ...drawn);
+    body.replaceChildren(h("h4", {}, label), spots, ...drawn);
     settle();
     box.place(first);
     enter();

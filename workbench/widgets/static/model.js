@@ -6,6 +6,7 @@ export class Lab {
   constructor(model) {
     this.model = model;
     this.redo = new Map(); // node -> the child that was left last
+    this.carries = false; // whether a loop or block of the program is carried
     this.gone = false; // whether the kernel that answers was restarted or shut down
   }
 

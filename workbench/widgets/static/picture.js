@@ -15,23 +15,34 @@ const shrunk = new ResizeObserver((strips) => {
   }
 });
 
-/** What is drawn, or what `moves` in place of its still drawing; of levels, the first is shown. */
+/** What is drawn, or what `moves` in place of its first drawing; of levels, the first is shown. */
 export function pictureView(picture, label, moves = null) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
-  if (moves) return [h("figure.wb-picture", {}, moves)];
-  if (!picture.strips.length) {
+  if (!picture.strips.length && !moves) {
     const caption = h("p.wb-caption", {}, ...prose(picture.caption));
     return [caption, picture.table && tableView(picture, label)].filter(Boolean);
   }
+  return [h("figure.wb-picture", {}, moves, ...stripsOf(picture, label, moves))];
+}
+
+/** What is drawn around what `moves`, which stays, anew. */
+export function aroundOf(moves, picture, label) {
+  for (const part of [...moves.parentElement.childNodes]) if (part !== moves) part.remove();
+  moves.after(...stripsOf(picture, label, moves));
+}
+
+function stripsOf(picture, label, moves) {
+  const still = picture.strips.slice(moves ? 1 : 0);
+  if (!still.length) return [];
   const words = spoken(`${label}: ${picture.full || picture.caption}`);
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
-  strips.append(markup(picture.strips.join("")));
+  strips.append(markup(still.join("")));
   for (const strip of strips.children) shrunk.observe(strip);
   const deeper = picture.levels?.length ? [...strips.children].slice(1) : [];
   for (const strip of deeper) strip.style.display = "none";
-  return [h("figure.wb-picture", {}, strips)];
+  return [strips];
 }
 
 /** What is said of a picture: a line of it, and all, with the table, once that is opened. */

@@ -3,10 +3,10 @@
 import { h, oneStop } from "./dom.js";
 import { fillPane } from "./fill.js";
 import { motionIn } from "./motion.js";
-import { pictureView, sayingView } from "./picture.js";
+import { inTime } from "./nearer.js";
+import { aroundOf, pictureView, sayingView } from "./picture.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
-import { timeline } from "./timeline.js";
 
 /** `menu` opens the form of the step that a picture waits for. */
 export function machinePane(lab, menu) {
@@ -28,8 +28,8 @@ export function machinePane(lab, menu) {
   let drawnFrom = "";
   new ResizeObserver(() => fillPane(body)).observe(body);
   const motion = motionIn(body);
-  let seen = []; // the program, the pane and the level that are drawn
-  let played = null; // the timeline that is shown, as long as its track is the same
+  let seen = {}; // the program, the picture and its level that are drawn
+  const time = inTime(lab, pane);
 
   function draw() {
     const page = lab.page;
@@ -40,26 +40,32 @@ export function machinePane(lab, menu) {
     const picture = would ?? page.pictures[name];
     const shown = chosen === "who" ? name : "";
     const request = lab.request(chosen);
+    const { block, warp, level } = picture?.near ?? {};
     const drawn = [page.buffers, page.axes, page.levels, page.requests?.[chosen], request?.name];
+    drawn.push(level, block, warp);
     const from = JSON.stringify([lab.at, chosen, ...drawn, shown]);
     if (from !== drawnFrom) {
       // a slider that is being dragged stays what it is
-      const make = { who: whoControls, tiles: stage.controls }[chosen];
+      const make = { who: whoControls, tiles: stage.controls, timeline: crumbs }[chosen];
       const made = request ? requestControls : make;
       controls.replaceChildren(...(made ? made(page, name, request, chosen) : []));
     }
     drawnFrom = from;
     const label = lab.setup.labels[chosen];
-    const [at, pane_, level] = seen;
-    const moved = pane_ === chosen && (at !== lab.at || level !== lab.view.level) && !would;
+    const other = seen.at !== lab.at || seen.level !== lab.view.level;
+    const moved = other && seen.chosen === chosen && !would;
     const was = moved && motion.shapes();
-    body.replaceChildren(...pictureView(picture, label, picture?.track && moving(picture, label)));
+    const moves = picture?.track ? time.draw(picture, label) : null;
+    // a slider that is held must not leave the page: what stands around it is made anew
+    if (moves && body.contains(moves)) aroundOf(moves, picture, label);
+    else body.replaceChildren(...pictureView(picture, label, moves));
+    if (moves) time.light();
     say(sayingView(picture, label));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
     if (moved && was.size) motion.moveShapes(was);
-    if (!would && picture) seen = [lab.at, chosen, lab.view.level];
+    if (!would && picture) seen = { at: lab.at, chosen, level: lab.view.level };
     settle();
   }
 
@@ -69,23 +75,6 @@ export function machinePane(lab, menu) {
     foot.replaceChildren(...(saying ? [saying] : []));
   }
 
-  /** The picture's timeline; one that is drawn already stays where its time is. */
-  function moving({ track }, label) {
-    const from = JSON.stringify(track);
-    if (played?.from === from) return played.view.root;
-    played?.view.stop();
-    played = { from, view: timeline({ track, label, choose, moment: () => {} }) };
-    return played.view.root;
-  }
-
-  /** A click on what runs goes one level nearer, where there is one. */
-  function choose({ row, number }) {
-    const { track } = lab.page.pictures[lab.pictureName("player")];
-    if (!track.nearer) return;
-    const chosen = { [track.row]: row, [track.thing]: number };
-    lab.show({ level: track.nearer, select: { ...lab.view.select, ...chosen } });
-  }
-
   function act({ verb, place, at, offered }) {
     const call = `${verb} ${at}`;
     const go = () => {
@@ -93,6 +82,10 @@ export function machinePane(lab, menu) {
       menu.open(place, (now) => menu.markOf(now), verb);
     };
     return h("button.wb-fault-verb", { onclick: go, "data-f": "act" }, `${call} ▸`);
+  }
+
+  function crumbs({ pictures }, shown) {
+    return pictures[shown]?.near && !lab.offline ? [time.crumbs(pictures[shown])] : [];
   }
 
   function whoControls({ buffers }, shown) {

@@ -8,13 +8,14 @@ const [WHOLE, SHORTEST] = [5000, 80]; // where that is too short to be seen, tur
 /**
  * A button that plays: calls `next` with how many turns on, which returns whether there is more,
  * until it is pressed again, is out of view, or that was all; then calls `done`. Without `turns`
- * time flows: `next` gets a share of the whole for each frame. Who wants less motion takes one turn
- * a press; where time flows, `next` is told so by null.
+ * time flows: `next` gets the milliseconds that passed, frame by frame. Who wants less motion takes
+ * one turn a press; where time flows there is no button for them.
  */
 export function playButton({ label, turns = 0, next, done }) {
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
   const every = Math.max(Math.min(TURN, WHOLE / turns), SHORTEST);
-  const by = still ? (turns ? 1 : null) : Math.max(Math.ceil((turns * SHORTEST) / WHOLE), 1);
+  const by = still ? 1 : Math.max(Math.ceil((turns * SHORTEST) / WHOLE), 1);
+  const begins = turns ? by : 0;
   let timer = null;
   const seen = globalThis.IntersectionObserver
     ? new IntersectionObserver((found) => {
@@ -26,6 +27,7 @@ export function playButton({ label, turns = 0, next, done }) {
     onclick: () => (timer === null ? start() : stop()),
   });
   tell();
+  button.hidden = still && !turns;
   return { button, stop, playing: () => timer !== null };
 
   function tell() {
@@ -36,7 +38,7 @@ export function playButton({ label, turns = 0, next, done }) {
   }
 
   function start() {
-    const more = next(by);
+    const more = next(begins);
     if (still || !more) {
       done();
       return;
@@ -54,7 +56,7 @@ export function playButton({ label, turns = 0, next, done }) {
   /** Frame by frame; a page that was hidden meanwhile goes on where it was. */
   function flow(before) {
     timer = requestAnimationFrame((now) => {
-      goOn(Math.min(Math.max(now - before, 0), SHORTEST) / WHOLE);
+      goOn(Math.min(Math.max(now - before, 0), SHORTEST));
       if (timer !== null) flow(now);
     });
   }

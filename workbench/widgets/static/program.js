@@ -2,6 +2,7 @@
 
 import { brokenHead } from "./breaking.js";
 import { brokenRows } from "./broken.js";
+import { carrying } from "./carry.js";
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
 import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
@@ -13,10 +14,11 @@ import { triedHead } from "./trying.js";
 const BROKEN = "cuda"; // the text in which one breaks and mends
 
 /**
- * The pane; `breaking` is the menu of what can be broken in its kernel, `trying` tries steps, and
- * `refolded` is called when it is drawn anew since there is other room.
+ * The pane; `breaking` is the menu of what can be broken in its kernel, `trying` tries steps,
+ * `asked` asks where things can be carried, and `refolded` is called when it is drawn anew since
+ * there is other room.
  */
-export function programPane(lab, breaking, trying, refolded) {
+export function programPane(lab, breaking, trying, asked, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
@@ -25,6 +27,7 @@ export function programPane(lab, breaking, trying, refolded) {
   const broken = brokenHead(lab);
   const would = triedHead(lab, trying);
   const grips = gripNumbers(lab, trying, body);
+  const carried = carrying(lab, trying, asked, body, () => keepFocus(pane, draw));
   const group = freshId("gap");
   const breaks = h(
     "button.wb-break-it",
@@ -42,6 +45,8 @@ export function programPane(lab, breaking, trying, refolded) {
     broken.head,
     would.head,
     body,
+    carried.tray,
+    carried.hand,
     remarks,
   );
   const settle = oneStop(pane);
@@ -55,6 +60,7 @@ export function programPane(lab, breaking, trying, refolded) {
   let seen = []; // the program and the pane that are drawn
   let brought = ""; // the lines of what was found that were brought into view
   let shown = ""; // the program and pane whose first change was brought into view
+  const unfolded = new Set(); // the numbers of its lines that a learner unfolded
 
   function text() {
     const broken = lab.view.program === BROKEN && lab.broken;
@@ -75,7 +81,8 @@ export function programPane(lab, breaking, trying, refolded) {
     const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
     const shows = now_ && chosen === BROKEN;
     const tried = lab.tried?.text && !now_ ? lab.tried : null;
-    const shown_ = shows ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
+    const text_ = lab.carries ? { ...page.texts[chosen], now: true } : page.texts[chosen];
+    const shown_ = shows ? { lines: now_.lines, label: LABEL } : text_;
     const pane_ = tried?.text ?? shown_;
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
@@ -89,21 +96,40 @@ export function programPane(lab, breaking, trying, refolded) {
     pane.classList.toggle("wb-broken", Boolean(now_));
     body.classList.toggle("wb-breakable", !breaks.hidden);
     // what is found may be in lines that are folded
-    const folds = now_ || lab.tried ? Infinity : lines;
+    const folds = now_ || lab.tried || lab.carries ? Infinity : lines;
     const { scrollTop, scrollLeft } = body;
-    const moved = seen[1] === chosen && seen[0] !== lab.at && !tried && !now_;
+    const now = `${lab.at} ${chosen}`;
+    if (now !== shown) unfolded.clear();
+    const made = codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds, keeps());
+    const moved = seen[1] === chosen && seen[0] !== lab.at && !tried && !now_ && !lab.carries;
     const was = moved && motion.lines();
-    body.replaceChildren(...codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds));
-    if (lab.tried) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
+    body.replaceChildren(...made);
+    if (lab.tried || lab.carries) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
-    else if (chosen === "tensorir") grips.mark();
-    const now = `${lab.at} ${chosen}`;
-    if (!tried) changes.drawn(now !== shown && !now_);
+    else if (chosen === "tensorir") [grips, carried].forEach((one) => one.mark());
+    if (!tried && !lab.carries) changes.drawn(now !== shown && !now_);
     if (moved) motion.moveLines(was);
-    if (!tried) seen = [lab.at, chosen];
+    if (!tried && !lab.carries) seen = [lab.at, chosen];
     shown = now;
     settle();
+  }
+
+  /** Which rows are not folded: those that were unfolded, those of the loops and blocks that the
+   * question names, of the chosen one, and of the one with the focus. */
+  function keeps() {
+    const { text, todo } = lab.question ?? {};
+    const words = new Set([text, todo, lab.setup.task].join(" ").match(/\w+/g));
+    const focused = body.contains(document.activeElement) && document.activeElement.dataset.k;
+    return (row) => {
+      if (unfolded.has(row.querySelector(".wb-number").textContent)) return true;
+      const head = row.querySelector("[data-head]")?.dataset.head;
+      if (!head) return false;
+      const marks = [...row.querySelectorAll(".wb-mark")];
+      const keys = marks.map((mark) => mark.dataset.k);
+      const names = marks.map((mark) => mark.textContent);
+      return keys.includes(focused) || keys.includes(lab.place) || names.some((n) => words.has(n));
+    };
   }
 
   /** In the text, the lines of what was found, and in the kernel's the gaps. */
@@ -131,6 +157,11 @@ export function programPane(lab, breaking, trying, refolded) {
     brought = told;
   }
 
+  const unfold = ({ target }) => {
+    for (const number of target.closest(".wb-fold")?.querySelectorAll(".wb-number") ?? [])
+      unfolded.add(number.textContent);
+  };
+  body.addEventListener("click", unfold, true); // ahead of its button, which gives way to them
   body.addEventListener("click", ({ target }) => {
     const row = body.classList.contains("wb-breakable") && target.closest(".wb-line");
     const bare = row && !row.querySelector(".wb-mark") && /\w/.test(lineText(row));
@@ -146,7 +177,7 @@ export function programPane(lab, breaking, trying, refolded) {
 
   const inputs = () => [
     ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
-    ...[lab.broken && lab.status.kind, lab.tried?.seq],
+    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.carries],
   ];
   return { pane, draw, inputs };
 }

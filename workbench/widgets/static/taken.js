@@ -1,11 +1,20 @@
 // An exercise: the steps that were clicked, as lines for the cell that is handed in.
 
+import { cellsTo } from "./again.js";
 import { copyBox } from "./copying.js";
 import { h, prose, spoken } from "./dom.js";
 
 const THERE =
   "Put them into the cell for your steps, the one above the cell that opened this lab, in place " +
   "of the steps there, and run it: then they are what the check below the lab grades.";
+
+const STARTS = /^mine\.goto\("start"\)/; // as the lines do, and so the cell that they are for
+
+/** The notebook's cell for the steps, above the lab's own; null where there is none to write to. */
+function stepsCell(lab) {
+  const fits = (cell) => cell.type === "code" && STARTS.test(cell.sharedModel?.getSource());
+  return lab.offline ? null : (cellsTo(lab.model).slice(0, -1).findLast(fits) ?? null);
+}
 
 /** What stands in an exercise's lab in the place of a question. */
 export function exerciseCard(lab) {
@@ -21,9 +30,16 @@ export function exerciseCard(lab) {
     "take as code",
   );
   take.onclick = () => box.open(() => take, lines, THERE);
+  const told = h("span.wb-hint", { role: "status" });
+  const write = h("button", { disabled: !lines, "data-f": "write" }, "write into the cell above");
+  write.hidden = !stepsCell(lab);
+  write.onclick = () => {
+    stepsCell(lab)?.sharedModel.setSource(lines);
+    told.textContent = " written: run that cell; Ctrl+Z in it takes it back.";
+  };
   const { goals = [] } = lab.page;
   return [
-    h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lab), take),
+    h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lab), take, " ", write, told),
     goals.length ? h("ul.wb-goals", { "aria-label": "goals" }, goals.map(goal)) : "",
     box.panel,
   ];

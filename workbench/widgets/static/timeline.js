@@ -5,24 +5,42 @@
 
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
-import { spansBetween, spansOf, timeBy, timeText, toldAt } from "./track.js";
+import { marksAt, marksBetween, runningAt, spansBetween, spansOf } from "./track.js";
+import { goesOnAt, timeBy, timeText, toldAt, unitText } from "./track.js";
 
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
 const [THICK, MOST_THICK] = [10, 28]; // px of a place with numbers, and the most
+const MOST_ROW = 240; // px of a row of one place
 const TOLD = 334; // ms between two changes of words while it plays: three a second
 
 /**
- * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet.
- * `choose({ row, number })` is called for a span that is clicked, `moment(t)` where time has moved,
- * at most three times a second while it plays. Returns its `root`, `stop`, `go(t)` and `now()`.
+ * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet;
+ * while it is `held()` the time can be moved, and shows nothing. It begins at the time `opens`,
+ * with a `row` chosen; `brief` words leave the time out, and `adds(t)` are more of them.
+ * `choose(span, t)` is called for a span that is clicked at a time, `moment(t)` where time has
+ * moved, at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`, `now()`,
+ * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, and what runs
+ * `there()`.
  */
-export function timeline({ track, label, veiled = false, row = 0, choose, moment = () => {} }) {
-  let t = track.opens;
+export function timeline({
+  track,
+  label,
+  veiled = false,
+  row = 0,
+  opens = track.opens,
+  brief = false,
+  held = () => false,
+  choose = () => {},
+  moment = () => {},
+  adds = () => "",
+}) {
+  let t = Math.min(opens, track.length);
   let seen = veiled ? t : track.length;
   let chosen = row;
   let place = null; // how it lies on the screen
   let spoken = 0; // when words changed last
+  const marks = []; // [time, words]
   const plot = h("div.wb-track-plot");
   const said = h("p.wb-track-said");
   const range = h("input", { type: "range", min: 0, max: track.length, step: "any" });
@@ -37,7 +55,7 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
   range.dataset.f = "time";
   const clock = h("output");
   const controls = h("div.wb-slide", {}, back, player.button, on, range, clock);
-  const root = h("div.wb-track", {}, plot, said, controls);
+  const root = h("div.wb-track", { style: `--rows: ${track.rows}` }, plot, said, controls);
   range.addEventListener("input", () => halt(Number(range.value)));
   range.addEventListener("keydown", (event) => {
     if (!step(event.key)) return;
@@ -47,15 +65,18 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
   plot.addEventListener("pointerdown", hold);
   if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(plot);
   put(t);
-  return { root, stop: player.stop, go: halt, now: () => t };
+  const there = () => runningAt(track, t).find((span) => span.row === chosen);
+  const known = { now: () => t, row: () => chosen, there };
+  return { root, stop: player.stop, go: halt, step, mark, ...known };
 
   // --- time -------------------------------------------------------------------------------------
 
   function put(to) {
     t = Math.min(Math.max(to, 0), track.length);
-    seen = Math.max(seen, t);
+    if (!held()) seen = Math.max(seen, t);
+    player.button.disabled = held();
     range.value = t;
-    clock.textContent = `${timeText(t)} ${track.unit}`;
+    clock.textContent = unitText(track, t);
     back.ariaDisabled = String(t <= 0);
     on.ariaDisabled = String(t >= track.length);
     if (place && !(t >= place.from && t <= place.to)) draw();
@@ -67,8 +88,9 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     const now = performance.now();
     if (player.playing() && now - spoken < TOLD) return;
     spoken = now;
-    const words = toldAt(track, t);
-    said.textContent = words;
+    const more = held() ? "" : adds(t);
+    const words = held() ? clock.textContent : toldAt(track, t) + more;
+    said.textContent = brief ? goesOnAt(track, t) + more : words;
     range.ariaValueText = words;
     moment(t);
   }
@@ -78,16 +100,22 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     put(to);
   }
 
-  /** A share of the whole later, or the next event; whether there is more. */
-  function play(share) {
+  /** So many milliseconds later; whether there is more. */
+  function play(passed) {
     if (t >= track.length) put(0);
-    put(share === null ? timeBy("ArrowRight", track, t) : t + share * track.length);
+    put(t + (passed / 1000 / track.seconds) * track.window);
     return t < track.length;
   }
 
-  /** Where a key leads; whether it is one that does. */
+  function mark(time, words) {
+    marks.push([time, words]);
+    draw();
+  }
+
+  /** Where a key leads; whether it is one that does. While nothing is shown, no event is told. */
   function step(key) {
-    const to = timeBy(key, track, t);
+    const found = timeBy(key, track, t);
+    const to = held() && found !== null ? t + (found > t ? 1 : -1) : found;
     if (to !== null) halt(to);
     return to !== null;
   }
@@ -101,18 +129,29 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     const page = Math.min(Math.floor(t / track.window) * track.window, track.length);
     const from = page >= track.length ? Math.max(track.length - track.window, 0) : page;
     place = layOut(track, wide, high, chosen, from);
-    plot.replaceChildren(drawnTrack(track, place, chosen));
+    plot.replaceChildren(drawnTrack(track, place, chosen, marks));
     cut();
   }
 
   function cut() {
     if (!place) return;
     const x = place.x(t);
-    const [will, ran] = plot.querySelectorAll(".wb-track-layer");
-    will.setAttribute("width", place.x(seen));
-    ran.setAttribute("width", Math.max(x, 0));
+    const [will, ran, runs, told] = plot.querySelectorAll("[data-layer]");
+    const end = place.left + place.plotted;
+    for (const layer of [will, told]) layer.setAttribute("width", Math.min(place.x(seen), end));
+    for (const layer of [ran, runs]) layer.setAttribute("width", place.x(Math.min(t, seen)));
+    light(runs);
     const head = plot.querySelector(".wb-track-now");
     head?.setAttribute("transform", `translate(${x} 0)`);
+  }
+
+  /** What runs now is drawn anew where that is not what ran before. */
+  function light(layer) {
+    const now = runningAt(track, t);
+    const from = now.map(({ sort, row, number }) => `${sort} ${row} ${number}`).join();
+    if (layer.dataset.from === from) return;
+    layer.dataset.from = from;
+    layer.replaceChildren(...spanShapes(track, place, chosen, now, true)[0]);
   }
 
   // --- by pointer -------------------------------------------------------------------------------
@@ -152,8 +191,9 @@ export function timeline({ track, label, veiled = false, row = 0, choose, moment
     if (spot.row !== chosen) {
       chosen = spot.row;
       draw();
+      if (!place.large) return; // what was thin is seen first
     }
-    if (there) choose?.({ row: there.row, number: there.number });
+    if (there) choose(there, time);
   }
 }
 
@@ -162,10 +202,10 @@ function layOut(track, wide, high, chosen, from) {
   const { rows, places } = track;
   const top = LINE;
   const room = high - AXIS - top;
-  const each = Math.min(room / rows, places * MOST_THICK + 4);
+  const each = Math.min(room / rows, Math.max(places * MOST_THICK + 4, MOST_ROW));
   const large = each >= places * THICK;
-  const names = large && each >= LINE ? `${track.row} ${rows - 1}`.length : String(rows - 1).length;
-  const left = names * LETTER + 8;
+  const numbered = large && each >= LINE ? `${track.row} ${rows - 1}` : String(rows - 1);
+  const left = Math.max(...[numbered, ...track.names].map((name) => name.length)) * LETTER + 12;
   const plotted = wide - left - 10;
   const strip = large ? 0 : Math.min(Math.max((room * 0.4) / places, 3), 14) * places;
   const below = large ? top : top + strip + LINE + 6;
@@ -175,7 +215,7 @@ function layOut(track, wide, high, chosen, from) {
   return {
     ...{ wide, high, left, plotted, top, strip, below, row, thick, large, from },
     to: from + track.window,
-    bottom: high - AXIS,
+    bottom: large ? below + rows * row : high - AXIS,
     x: (t) => left + ((t - from) / track.window) * plotted,
     time: (x) => from + ((x - left) / plotted) * track.window,
     y: (span) => below + span.row * row + inside / 2 + span.place * thick,
@@ -201,34 +241,37 @@ function shape(name, about = {}, ...inside) {
   return made;
 }
 
-function drawnTrack(track, place, chosen) {
+function drawnTrack(track, place, chosen, marks) {
   const { wide, high, left, plotted, below, bottom } = place;
   const frame = shape("rect", {
     ...{ x: left, y: below, width: plotted, height: bottom - below },
     class: "wb-room",
   });
-  const layers = ["wb-track-will", "wb-track-ran"].map((name) =>
-    shape(
-      "svg",
-      { class: `wb-track-layer ${name}`, width: 0, height: high }, // which cuts what is in it
-      ...spanShapes(track, place, chosen),
-    ),
-  );
+  const spans = spansOf(track, place.from, place.to);
+  const [boxes, numbers] = spanShapes(track, place, chosen, spans, false);
+  const ran = boxes.map((one) => one.cloneNode(true));
+  const layers = { will: boxes, ran, runs: [], told: numbers };
+  const cut = Object.entries(layers).map(([name, inside]) =>
+    shape("svg", { "data-layer": name, width: 0, height: high }, ...inside),
+  ); // each is cut where its width ends
   const now = shape("g", { class: "wb-track-now" });
-  now.append(shape("path", { d: `M0 ${place.top - 6}V${bottom + 4}`, class: "wb-clock" }));
+  now.append(shape("path", { d: `M0 ${place.top}V${bottom + 4}`, class: "wb-clock" }));
   return shape(
     "svg",
     { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, "aria-hidden": "true" },
     frame,
     ...emptyPlaces(track, place),
-    ...layers,
-    ...rowNames(track, place, chosen),
-    ...timeAxis(track, place),
+    ...cut,
+    ...marks.flatMap((one) => markAt(place, ...one)),
     now,
+    ...rowNames(track, place, chosen),
+    ...aheadOf(track, place, spans),
+    ...markLines(track, place),
+    ...timeAxis(track, place),
   );
 }
 
-/** Places of rows that are large enough to be seen one by one: hollow. */
+/** Places of rows that are large enough to be seen one by one, as they are when empty. */
 function emptyPlaces(track, place) {
   const { large, thick, strip, top, left, plotted } = place;
   const boxes = [];
@@ -238,68 +281,105 @@ function emptyPlaces(track, place) {
     if (!large) box(top + (k * strip) / track.places, strip / track.places);
     for (let row = 0; large && row < track.rows; row++) box(place.y({ row, place: k }), thick);
   }
-  return [shape("path", { d: boxes.join(""), class: "wb-idle" })];
+  return [shape("path", { d: boxes.join(""), class: `wb-${track.empty}` })];
 }
 
-/** Spans as one path for each look; of large rows with their numbers. */
-function spanShapes(track, place, chosen) {
+/** Spans as one path for each look, `now` those that run; and their numbers. */
+function spanShapes(track, place, chosen, spans, now) {
+  const boxes = place.large
+    ? spans.map((span) => [span, place.y(span) + 1, place.thick - 2])
+    : spans.filter(({ row }) => row === chosen).map((span) => inStrip(track, place, span));
+  const found = boxes.map(([span, y, height]) => {
+    const { roles, now: running } = track.sorts[span.sort];
+    const role = roles[(span.number ?? 0) % roles.length];
+    const number = span.number?.toLocaleString("en-US") ?? "";
+    const label = track.sorts[span.sort].label.replace("{number}", number);
+    return [now && running ? running : role, span.start, span.end, y, height, label];
+  });
+  if (!place.large) found.push(...thinRows(track, place, spans, now));
+  return [boxPaths(place, found), found.flatMap((one) => labelIn(place, ...one))];
+}
+
+function inStrip(track, place, span) {
+  const high = place.strip / track.places;
+  return [span, place.top + span.place * high + 0.5, high - 1];
+}
+
+/** Boxes, [role, start, end, y, height], as one path for each role. */
+function boxPaths(place, boxes) {
   const paths = {};
-  const words = [];
-  const box = (role, x, y, width, height) => {
-    const gap = width > 4 ? 1 : 0;
-    paths[role] = `${paths[role] ?? ""}M${x} ${y}h${width - gap}v${height}h${gap - width}z`;
-  };
-  const boxed = (span, y, height) => {
-    const [x, end] = [Math.max(place.x(span.start), place.left), place.x(span.end)];
-    const [thin, ...thick] = track.sorts[span.sort].roles;
-    const role = height < THICK ? thin : (thick[span.number % thick.length] ?? thin);
-    box(role, x, y, end - x, height);
-    const label = span.number?.toLocaleString("en-US") ?? "";
-    if (!label || height < THICK || end - x < label.length * LETTER + 4) return;
-    const about = { x: (x + end) / 2, y: y + height / 2 + 4, "text-anchor": "middle" };
-    words.push(shape("text", { ...about, class: "wb-words" }, label));
-  };
-  const spans = spansOf(track, place.from, place.to);
-  if (place.large) {
-    for (const span of spans) boxed(span, place.y(span) + 1, place.thick - 2);
-  } else {
-    const high = place.strip / track.places;
-    for (const span of spans) {
-      if (span.row === chosen) boxed(span, place.top + span.place * high + 1, high - 2);
-    }
-    for (const [start, end, from, to, sort] of stacked(spans, place)) {
-      const x = place.x(start);
-      box(track.sorts[sort].roles[0], x, from, place.x(end) - x, to - from);
-    }
+  for (const [role, start, end, y, height] of boxes) {
+    const x = Math.max(place.x(start), place.left);
+    const wide = place.x(end) - x;
+    const width = wide - (wide > 4 ? 1 : 0); // so that one can be told from the next
+    paths[role] = `${paths[role] ?? ""}M${x} ${y}h${width}v${height}h${-width}z`;
   }
-  const drawn = Object.entries(paths).map(([role, d]) => shape("path", { d, class: `wb-${role}` }));
-  return [...drawn, ...words];
+  return Object.entries(paths).map(([role, d]) => shape("path", { d, class: `wb-${role}` }));
 }
 
-/** Spans of thin rows that touch, from the same time to the same time, as one box. */
-function stacked(spans, place) {
-  const found = new Map(); // by times and sort, the boxes so far: from, to
-  const order = spans.map((span) => [span, place.y(span)]).sort((a, b) => a[1] - b[1]);
-  for (const [{ start, end, sort }, y] of order) {
-    const key = `${start} ${end} ${sort}`;
-    const boxes = found.get(key) ?? found.set(key, []).get(key);
-    const last = boxes.at(-1);
-    if (last && y - last[3] < 0.01) last[3] = y + place.thick;
-    else boxes.push([start, end, y, y + place.thick, sort]);
+function labelIn(place, role, start, end, y, height, label = "") {
+  const [x, right] = [Math.max(place.x(start), place.left), place.x(end)];
+  if (!label || height < THICK || right - x < label.length * LETTER + 4) return [];
+  const about = { x: (x + right) / 2, y: y + height / 2 + 4, "text-anchor": "middle" };
+  return [shape("text", { ...about, class: "wb-words" }, label)];
+}
+
+/** Rows too thin for their places: boxes by how many are in use, rows that are alike as one. */
+function thinRows(track, place, spans, now) {
+  const rows = Map.groupBy(spans, ({ row }) => row);
+  const found = new Map(); // by what rows have in common, the boxes so far
+  for (const row of [...rows.keys()].sort((a, b) => a - b)) {
+    for (const [start, end, used, sort] of inUse(rows.get(row))) {
+      const { roles, now: running } = track.sorts[sort];
+      const tenths = Math.ceil(+((10 * used) / track.places).toFixed(9));
+      const kind = now && running ? `now-${tenths}` : `busy-${tenths}`;
+      const role = track.places > 1 ? kind : now && running ? running : roles[0];
+      const key = `${start} ${end} ${role}`;
+      const boxes = found.get(key) ?? found.set(key, []).get(key);
+      const last = boxes.at(-1);
+      if (last?.next === row) {
+        last.box[4] += place.row;
+        last.next = row + 1;
+        continue;
+      }
+      const y = place.below + row * place.row;
+      boxes.push({ box: [role, start, end, y, place.row], next: row + 1 });
+    }
   }
-  return [...found.values()].flat();
+  return [...found.values()].flat().map(({ box }) => box);
+}
+
+/** From one change to the next how many of a row's `spans` there are, and the sort of one. */
+function inUse(spans) {
+  const steps = new Map();
+  const step = (t, by, sort) => {
+    const [total] = steps.get(t) ?? [0];
+    steps.set(t, [total + by, by > 0 ? sort : steps.get(t)?.[1]]);
+  };
+  for (const { start, end, sort } of spans) {
+    step(start, 1, sort);
+    step(end, -1, sort);
+  }
+  const changes = [...steps.keys()].sort((a, b) => a - b);
+  let [used, sort] = [0, 0];
+  return changes.slice(0, -1).flatMap((t, k) => {
+    used += steps.get(t)[0];
+    sort = steps.get(t)[1] ?? sort;
+    return used ? [[t, changes[k + 1], used, sort]] : [];
+  });
 }
 
 function rowNames(track, place, chosen) {
   const { left, row, below, top, large, strip } = place;
   const name = (words, y, role = "muted") =>
     shape("text", { x: left - 6, y, "text-anchor": "end", class: `wb-${role}` }, words);
-  const head = (words, y) => shape("text", { x: left, y, class: "wb-muted" }, words);
+  const head = (words, y) => shape("text", { x: left, y, class: "wb-on-muted" }, words);
   if (large) {
     const long = row >= LINE ? `${track.row} ` : "";
     const every = Math.ceil(12 / row);
     const numbers = Array.from({ length: track.rows }, (_, k) => k).filter((k) => k % every === 0);
-    return numbers.map((k) => name(`${long}${k}`, below + (k + 0.5) * row + 4));
+    const words = (k) => track.names[k] ?? `${long}${k}`;
+    return numbers.map((k) => name(words(k), below + (k + 0.5) * row + 4));
   }
   const y = below + (chosen + 0.5) * row;
   const mark = shape("path", { d: `M${left - 5} ${y}h4`, class: "wb-chosen-joined" });
@@ -311,6 +391,41 @@ function rowNames(track, place, chosen) {
     name(chosen, Math.min(y + 4, place.bottom)),
     ...ends.map((k) => name(k, k ? place.bottom : below + 10)),
   ];
+}
+
+function markAt(place, time, words) {
+  const [x, left] = [place.x(time), place.x(time) + words.length * LETTER + 4 > place.wide];
+  const anchor = left ? "end" : "start";
+  const about = { x: x + (left ? -4 : 4), y: place.bottom - 4, "text-anchor": anchor };
+  const line = shape("path", { d: `M${x} ${place.top}V${place.bottom}`, class: "wb-asked" });
+  return [line, shape("text", { ...about, class: "wb-on" }, words)];
+}
+
+/** What goes on ahead of the first span, where there is room for the word. */
+function aheadOf(track, place, spans) {
+  const first = place.x(spans.reduce((least, { start }) => Math.min(least, start), Infinity));
+  if (!(first - place.left > track.nothing.length * LETTER)) return [];
+  const about = { x: (place.left + first) / 2, y: place.below + LINE, "text-anchor": "middle" };
+  return [shape("text", { ...about, class: "wb-muted" }, track.nothing)];
+}
+
+/** Where something ends for all rows: a line, with its number where there is room for it. */
+function markLines(track, place) {
+  const { large, top, bottom } = place;
+  const most = place.plotted / 12;
+  const times = large ? marksBetween(track, place.from, place.to, most + 1) : [];
+  if (times.length > most) return []; // they would be a ground, not lines
+  const first = marksAt(track, place.from) + 1;
+  let free = 0; // right of the words before
+  return times.flatMap((t, k) => {
+    const x = place.x(t);
+    const words = `${free ? "" : `${track.mark} `}${(first + k).toLocaleString("en-US")}`;
+    const end = x + words.length * LETTER;
+    const line = shape("path", { d: `M${x} ${top - 2}V${bottom}`, class: "wb-clock" });
+    if (x < free || end > place.wide) return [line];
+    free = end + 8;
+    return [line, shape("text", { x: x - 2, y: top - 4, class: "wb-muted" }, words)];
+  });
 }
 
 /** Round times along the bottom. */
@@ -331,7 +446,7 @@ function timeAxis(track, place) {
         "text",
         {
           x: Math.min(x, place.wide - room),
-          y: place.high - 4,
+          y: place.bottom + AXIS - 4,
           "text-anchor": "middle",
           class: "wb-muted",
         },

@@ -1,20 +1,21 @@
 // What runs on a track at a time: the arithmetic of `workbench/insight/track.py`, in a browser.
 //
 // `track` is `Track.plain()`. Spans are [first, count, row, place, start, length, sort, shape], the
-// dimensions of a shape [extent, row, place, start, name]. Nothing here is as long as trip counts.
+// dimensions of a shape [extent, row, place, start, name, least]. Nothing here is as long as trip
+// counts.
 
 /** Span number `k` of `spans`, from 0 on. */
 export function trackSpan(track, spans, k) {
   const [first, , firstRow, firstPlace, firstStart, length, sort, shape] = spans;
   let [row, place, start, rest] = [firstRow, firstPlace, firstStart, k];
   const digits = {};
-  for (const [extent, rows, places, later, name] of track.shapes[shape]) {
+  for (const [extent, rows, places, later, name, least] of track.shapes[shape]) {
     const digit = rest % extent;
     rest = Math.floor(rest / extent);
     row += digit * rows;
     place += digit * places;
     start += digit * later;
-    if (name) digits[name] = digit;
+    if (name) digits[name] = least + digit;
   }
   return { number: first + k, row, place, start, end: start + length, sort, digits };
 }
@@ -52,6 +53,22 @@ function amongSpans(track, spans, k, t) {
   return found;
 }
 
+/** How many marks there are up to `t`. */
+export function marksAt(track, t) {
+  return track.marks.reduce((total, spans) => total + endedAt(track, spans, t), 0);
+}
+
+/** The times of marks from `from` to `to`, in order, at most so many. */
+export function marksBetween(track, from, to, most) {
+  const found = [];
+  for (const spans of track.marks) {
+    const end = startedAt(track, spans, to);
+    for (let k = endedAt(track, spans, from); k < end && found.length < most; k++)
+      found.push(trackSpan(track, spans, k).start);
+  }
+  return found.sort((a, b) => a - b);
+}
+
 const MANY = 12000; // spans that are drawn one by one
 
 /** What is drawn of times from `from` to `to`: of too many spans a bar for each of their places. */
@@ -77,9 +94,11 @@ function bars(track, spans, k, end) {
 
 /**
  * Where a key leads from `t`: arrows to the next or last time at which a span starts or ends, pages
- * to a mark, such as a barrier; to the beginning or the end where there is none. Null: no such key.
+ * to a mark, such as a barrier; to the beginning or the end where there is none. Null: to nowhere.
  */
 export function timeBy(key, track, t) {
+  if (key === "Home") return 0;
+  if (key === "End") return track.length;
   const among = /^Page/.test(key) ? track.marks : track.spans;
   const back = /^(ArrowLeft|PageUp)$/.test(key);
   if (!back && !/^(ArrowRight|PageDown)$/.test(key)) return null;
@@ -98,14 +117,24 @@ function eventsOf(track, spans, t, before = false) {
   );
 }
 
-/** What goes on at `t`, in words. */
-export function toldAt(track, t) {
+/** A time with its unit: "1 clock", "3 clocks", "6.25 µs". */
+export function unitText({ unit }, t) {
+  const number = timeText(t);
+  return `${number} ${number === "1" && unit.length > 2 ? unit.slice(0, -1) : unit}`;
+}
+
+/** What goes on at `t`, in words: "modelled 61 µs: 256 of 256 blocks run". */
+export const toldAt = (track, t) =>
+  `${track.source} ${unitText(track, t)}: ${goesOnAt(track, t)}`;
+
+/** The same without the time. */
+export function goesOnAt(track, t) {
   const said = track.sorts.flatMap((sort, number) => {
     const numbers = numbersAt(track, number, t);
     return numbers.running ? [filledIn(sort.says, numbers)] : [];
   });
-  const nothing = t < track.length ? "nothing runs" : "all is done";
-  return `${track.source} ${timeText(t)} ${track.unit}: ${said.join(", ") || nothing}`;
+  const nothing = t < track.length ? track.nothing : "all is done";
+  return said.join(", ") || nothing;
 }
 
 function numbersAt(track, sort, t) {
@@ -116,7 +145,9 @@ function numbersAt(track, sort, t) {
   const now = sum((spans) => startedAt(track, spans, t)) - done;
   const from = own.find((spans) => startedAt(track, spans, t) > endedAt(track, spans, t));
   const digits = from ? trackSpan(track, from, endedAt(track, from, t)).digits : {};
-  return { ...digits, running: now, done, waiting: all - done - now, all };
+  const mark = marksAt(track, t) + 1;
+  const marks = track.marks.reduce((total, spans) => total + spans[1], 0);
+  return { ...digits, running: now, done, waiting: all - done - now, mark, marks, all };
 }
 
 /** A time in three digits or so: 6.25, 61.3, 1,034. */

@@ -18,7 +18,7 @@ export function stepTree(lab, go, close) {
   });
   const count = h("span", { role: "status" });
   const finding = h("div.wb-finding", {}, search, count);
-  const names = h("div.wb-names", { role: "group", "aria-label": "programs with a name" });
+  const names = h("div.wb-named", { role: "group", "aria-label": "programs with a name" });
   const list = h("ol.wb-steps", { "aria-label": "steps, in the order they build on each other" });
   const box = h("div.wb-tree", {}, finding, names, list);
   const unfolded = new Set(); // the runs, by their first program, that were unfolded by hand
@@ -46,7 +46,7 @@ export function stepTree(lab, go, close) {
   }
 
   function nameLink(node) {
-    return h("button.wb-named", { ...go(node), "data-f": `name ${node.id}` }, node.mark);
+    return h("button.wb-program-name", { ...go(node), "data-f": `name ${node.id}` }, node.mark);
   }
 
   function compareButton(node, versus) {

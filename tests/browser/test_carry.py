@@ -1,0 +1,129 @@
+"""Loops and blocks are carried: onto the tray, onto lines of loops, by mouse, clicks and keys."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.sync_api import Locator, expect
+
+import workbench as wb
+from tests.browser.axe import accessible
+from tests.browser.plain import Plain
+from tests.browser.test_lab import shoot
+from tests.schedule import programs
+from workbench import script
+
+
+def name(lab: Locator, word: str) -> Locator:
+    """The name of a loop or block at the head of its line, where it can be taken."""
+    lines = lab.locator(".wb-program .wb-line:not(.wb-gone, .wb-was)")
+    return lines.locator(".wb-heads").get_by_text(word, exact=True)
+
+
+def place(lab: Locator, label: str, where: str = ".wb-tray") -> Locator:
+    return lab.locator(f'{where} .wb-target[data-f="target {label}"]')
+
+
+def lift(lab: Locator, word: str) -> None:
+    """Take a name with the mouse and carry it a little way off; it is not put down."""
+    expect(name(lab, word)).to_have_count(1)
+    name(lab, word).scroll_into_view_if_needed()
+    at = name(lab, word).bounding_box()
+    assert at
+    mouse = lab.page.mouse
+    mouse.move(at["x"] + 3, at["y"] + at["height"] / 2)
+    mouse.down()
+    mouse.move(at["x"] + 23, at["y"] + 60, steps=2)
+    expect(lab.locator(".wb-tray")).to_be_visible()
+
+
+def over(thing: Locator) -> None:
+    expect(thing).to_be_visible()
+    at = thing.bounding_box()
+    assert at
+    thing.page.mouse.move(at["x"] + 5, at["y"] + at["height"] / 2, steps=2)
+
+
+def product() -> wb.Schedule:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.cache_write("C", "C", "local")
+    return sch
+
+
+def lab_of(sch: wb.Schedule, *verbs: str) -> wb.widgets.Lab:
+    return wb.lab(sch, actions=list(verbs), panes=["tiles"], costs=[])
+
+
+def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
+    sch = product()
+    lab_ = lab_of(sch, "bind", "reorder", "unroll")
+    lab, page = plain.open([lab_]).locator(".wb-lab"), plain.page
+    text, head = lab.locator(".wb-program .wb-listing"), lab.locator(".wb-would-head")
+    tray, known = lab.locator(".wb-tray"), json.dumps(lab_.session.state, default=str)
+    # what would be is shown while it hovers; Escape puts back, and there is no trace
+    lift(lab, "i")
+    over(place(lab, "blockIdx x"))
+    expect(head).to_contain_text('would be bind(i, "blockIdx.x")')
+    expect(text).to_contain_text('thread="blockIdx.x"')
+    accessible(page, ".wb-program")
+    shoot(page, "carry-over")
+    page.keyboard.press("Escape")
+    expect(tray).to_be_hidden()
+    expect(head).to_be_hidden()
+    page.mouse.up()
+    assert json.dumps(lab_.session.state, default=str) == known and len(sch.history) == 2
+    # what is refused says why, until Escape, and is not taken
+    lift(lab, "k")
+    over(place(lab, "blockIdx x"))
+    expect(head).to_contain_text("✕ Can't bind k to blockIdx.x: blocks k=0 and k=1")
+    page.mouse.up()
+    expect(tray).to_be_hidden()
+    expect(head).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(head).to_be_hidden()
+    assert len(sch.history) == 2
+    # a loop onto the line of a loop: it takes that place
+    lift(lab, "k")
+    expect(place(lab, "blockIdx x")).to_be_visible()  # its places are known
+    over(name(lab, "i"))
+    expect(head).to_contain_text("would be reorder(k, i, j)")
+    shoot(page, "carry-line")
+    page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("reorder(k, i, j)")
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+
+
+def test_the_same_by_clicks_and_keys_and_a_block_inside_a_loop(plain: Plain) -> None:
+    sch = product()
+    loops, blocks = lab_of(sch, "bind"), lab_of(sch, "reverse_compute_at")
+    labs, page = plain.open([loops, blocks]).locator(".wb-lab"), plain.page
+    lab = labs.first
+    head, status = lab.locator(".wb-would-head"), lab.locator(".wb-status")
+    # two clicks: a name, and a place in its menu
+    name(lab, "i").click()
+    place(lab, "blockIdx x", ".wb-menu").click()
+    expect(status).to_contain_text('bind(i, "blockIdx.x")')
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+    # keys: lifted with Space, put back, lifted again, along the places, put down with Enter
+    name(lab, "j").focus()
+    page.keyboard.press("Space")
+    expect(place(lab, "blockIdx z")).to_be_focused()
+    expect(head).to_contain_text('would be bind(j, "blockIdx.z")')
+    page.keyboard.press("Escape")
+    expect(name(lab, "j")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(place(lab, "blockIdx z")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(head).to_contain_text('would be bind(j, "blockIdx.y")')
+    page.keyboard.press("Enter")
+    expect(status).to_contain_text('bind(j, "blockIdx.y")')
+    expect(name(lab, "k")).to_be_focused()  # where the lab goes on
+    # a block onto the line of a loop, where blocks alone are carried
+    lab = labs.last
+    lift(lab, "C_local")
+    expect(lab.locator(".wb-tray")).to_contain_text("on the line of a loop")
+    over(name(lab, "k"))  # is not shared with the copy
+    over(name(lab, "j"))
+    expect(lab.locator(".wb-would-head")).to_contain_text("reverse_compute_at(C_local, j)")
+    page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("reverse_compute_at(C_local, j)")

@@ -1,0 +1,136 @@
+"""Where a loop or block can be carried to: axes and loops, each the step that it would be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.diag import Refusal, shortened
+from workbench.ir import BlockId, For, PrimFunc, Var
+from workbench.ir.places import places
+from workbench.schedule import Schedule
+from workbench.schedule.actions import Option
+from workbench.schedule.find import loop_name
+from workbench.verbs.primitive import REGISTRY
+from workbench.widgets.page.at_place import verdicts
+from workbench.widgets.page.desk import Desk
+
+LOOP_VERBS = ("bind", "unroll", "vectorize", "parallel", "reorder")
+BLOCK_VERBS = ("compute_at", "reverse_compute_at")
+"""The verbs whose one argument is a place to carry a loop, or a block, to."""
+
+TRAY = tuple(f"{unit}.{axis}" for unit in ("blockIdx", "threadIdx", "vthread") for axis in "zyx")
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where something can be put down: a `label` in a `group`, and the step that this would be.
+
+    `loop` is the key of the loop whose line it is, "" for what stands on the tray alone. `why_not`
+    says why the step would be refused, "" where it would not.
+    """
+
+    group: str
+    label: str
+    step: dict[str, Any]
+    loop: str = ""
+    why_not: str = ""
+
+
+def carried(verbs: Sequence[str] | None) -> list[str]:
+    """What can be carried where these verbs are offered, None for all: "loop", "block"."""
+    kinds = (("loop", LOOP_VERBS), ("block", BLOCK_VERBS))
+    return [kind for kind, known in kinds if verbs is None or set(verbs) & set(known)]
+
+
+def targets(cursor: Schedule, key: str, desk: Desk) -> list[Target]:
+    """Where the loop or block `key` of the program at `cursor` can be put, by the offered verbs.
+
+    Also what would be refused, with the reason. Nothing for what cannot be carried.
+    """
+    thing = desk.keys.thing(key)
+    known = places(cursor.func)
+    offered = [v for v in REGISTRY if desk.offered is None or v in desk.offered]
+    if isinstance(thing, Var) and thing in known.loops:
+        verbs = [verb for verb in LOOP_VERBS if verb in offered]
+        return list(_of_loop(cursor, known.loops[thing], key, verbs, desk))
+    if isinstance(thing, BlockId) and thing in known.blocks:
+        return list(_of_block(cursor, key, [v for v in BLOCK_VERBS if v in offered], desk))
+    return []
+
+
+def _of_loop(
+    cursor: Schedule, loop: For, key: str, verbs: Sequence[str], desk: Desk
+) -> Iterator[Target]:
+    for verb in verbs:
+        if verb == "reorder":
+            yield from _orders(cursor.func, loop, desk)
+            continue
+        for verdict in verdicts(cursor, key, desk, [verb]):
+            for option in sorted(verdict.options, key=_place_on_tray):
+                args = {name: json.dumps(value) for name, value in option.arguments.items()}
+                group, label = _axis(option.arguments.get("thread_axis", verb))
+                step = {"verb": verb, "place": key, "args": args}
+                yield Target(group, label, step, "", option.why_not)
+
+
+def _place_on_tray(option: Option) -> int:
+    """Axes by units, and of each z before y before x, as blocks and threads are counted."""
+    axis = option.arguments.get("thread_axis")
+    return TRAY.index(axis) if axis in TRAY else len(TRAY)
+
+
+def _axis(name: str) -> tuple[str, str]:
+    """The unit of an axis and its direction; a verb without axes is both, and so is "vthread"."""
+    unit, _, direction = name.partition(".")
+    return (unit, direction) if direction else ("", unit)
+
+
+def _orders(func: PrimFunc, loop: For, desk: Desk) -> Iterator[Target]:
+    """`loop` in the place of each loop of its nest; those between move up by one."""
+    known, prim = places(func), REGISTRY["reorder"]
+    above = known.all_loops_above(loop)
+    below = [one for one in known.loops.values() if loop in known.all_loops_above(one)]
+    for other in (*above, *below):
+        outer, inner = (other, loop) if other in above else (loop, other)
+        between = [
+            one
+            for one in known.all_loops_above(inner)
+            if one is not outer and outer in known.all_loops_above(one)
+        ]
+        order = [loop, outer, *between] if other is outer else [*between, inner, loop]
+        first, *others = order
+        names = [loop_name(func, one) for one in others]
+        step = {
+            "verb": "reorder",
+            "place": desk.keys.of(first.loop_var),
+            "args": {"ordered_loops": json.dumps(names)},
+        }
+        why_not = ""
+        try:
+            prim.refuse(func, *order)
+        except Refusal as refusal:
+            why_not = shortened(refusal.headline)
+        place = desk.keys.of(other.loop_var)
+        yield Target("in the place of", other.loop_var.name, step, place, why_not)
+
+
+def _of_block(cursor: Schedule, key: str, verbs: Sequence[str], desk: Desk) -> Iterator[Target]:
+    """A block inside each loop: by the verb that makes it there, else why one does not."""
+    func = cursor.func
+    by_name = {loop_name(func, one): one for one in places(func).loops.values()}
+    found: dict[str, Target] = {}
+    for verdict in verdicts(cursor, key, desk, verbs):
+        for option in verdict.options:
+            loop = by_name.get(option.arguments.get("loop", ""))
+            if loop is None:
+                continue
+            place = desk.keys.of(loop.loop_var)
+            args = {"loop": json.dumps(option.arguments["loop"])}
+            step = {"verb": verdict.verb, "place": key, "args": args}
+            target = Target("inside", loop.loop_var.name, step, place, option.why_not)
+            if place not in found or found[place].why_not:
+                found[place] = target
+    yield from found.values()

@@ -1,0 +1,253 @@
+// A loop or block of the program is carried: onto the tray below it, or onto the line of a loop.
+// Where it hovers, what would be is shown; where it is put down, that is taken.
+
+import { freshId, h, oneStop, spoken } from "./dom.js";
+
+const PULLED = 5; // px of a press that is a drag, and no click
+const HEAD_LOOPS = /^\s*for ([\w, ]+) in /;
+
+/** Asks Python where things can be put; a question that is not the newest has no answer. */
+export function askTargets(lab) {
+  let waits = null;
+  const ask = (key, come) => {
+    waits = { key, at: lab.at, come };
+    lab.ask({ do: "carry", place: key });
+  };
+  const heard = ({ targets, place }) => {
+    if (waits?.key === place && waits.at === lab.at) waits.come(targets);
+  };
+  return { ask, heard };
+}
+
+/** Buttons for the targets, by groups; `tell` hears of the one that the hand or focus is on. */
+export function targetButtons(targets, tell, choose) {
+  const groups = Map.groupBy(targets, ({ group }) => group);
+  return [...groups].map(([group, all]) => {
+    const id = freshId("targets");
+    const name = group && h("span.wb-hint", { id }, group);
+    const buttons = all.map((target) => targetButton(target, tell, choose));
+    return h("div.wb-target-group", { role: "group", "aria-labelledby": group && id }, [
+      name,
+      ...buttons,
+    ]);
+  });
+}
+
+function targetButton(target, tell, choose) {
+  const { group, label, why_not: why } = target;
+  const button = h(
+    `button.wb-target${why ? ".wb-cannot" : ""}`,
+    {
+      type: "button",
+      "aria-label": `put: ${group} ${label}`.replace("  ", " ") + (why ? ", refused" : ""),
+      "aria-disabled": why ? "true" : null,
+      title: why ? spoken(why) : null,
+      "data-f": `target ${group} ${label}`,
+      onfocus: () => tell(target),
+      // a tray that comes up under a mouse at rest is not pointed at
+      onmousemove: (event) => (event.movementX || event.movementY) && tell(target),
+      onclick: () => choose(target),
+    },
+    h("span.wb-what", {}, label),
+  );
+  button.target = target;
+  return button;
+}
+
+/**
+ * Lets loops and blocks of `body`, a program, be carried: dragged by their names, or lifted with
+ * Space and put down from the tray with Enter. `mark` is called whenever the program is drawn,
+ * which `redraw` does: while something is carried, without the lines that a diff keeps of the past.
+ */
+export function carrying(lab, trying, asked, body, redraw) {
+  const said = h("span.wb-hint");
+  const list = h("div.wb-target-groups");
+  const tray = h("div.wb-tray", { role: "group", hidden: true }, said, list);
+  const hand = h("div.wb-in-hand", { "aria-hidden": "true", hidden: true });
+  const settle = oneStop(tray);
+  let press = null; // on a name, which may become a drag: the key, and where
+  let held = null; // what is carried: its key, the node, how, its targets, the one that it is over
+  let returns = null; // the node from which a step was taken by keys: the focus goes on behind it
+  let ended = false; // the click that ends a drag opens nothing
+
+  const kinds = () => (lab.offline || lab.against !== null ? [] : (lab.setup.carried ?? []));
+
+  /** The names of loops and blocks at the heads of their lines, and which can be carried. */
+  function mark() {
+    const lines = ".wb-line:not(.wb-gone, .wb-was) > .wb-text[data-head]";
+    for (const line of body.querySelectorAll(lines)) {
+      const loops = HEAD_LOOPS.exec(line.textContent)?.[1].split(", ") ?? [];
+      for (const one of line.querySelectorAll(".wb-mark")) {
+        const about = lab.page?.names[one.dataset.k];
+        const heads = about?.kind === "block" || loops.includes(one.textContent);
+        one.classList.toggle("wb-heads", heads);
+        one.classList.toggle("wb-lifts", heads && kinds().includes(about?.kind));
+      }
+    }
+    if (returns !== null && returns !== lab.at) nameOf(lab.place)?.focus({ preventScroll: true });
+    if (returns !== lab.at) returns = null;
+    if (held?.at === lab.at) markLines();
+    else if (held) queueMicrotask(end); // another program is shown
+  }
+
+  const nameOf = (key) => body.querySelector(`.wb-heads[data-k="${key}"]`);
+
+  function lift(key, byKeys) {
+    const top = () => nameOf(key)?.getBoundingClientRect().top ?? 0;
+    const before = top();
+    held = { key, at: lab.at, byKeys, targets: [], over: null };
+    trying.drop();
+    lab.carries = true;
+    redraw();
+    body.scrollTop += top() - before; // it stays where the hand took it
+    const { name } = lab.page.names[key];
+    said.replaceChildren("put ", h("code.wb-word", {}, name));
+    tray.ariaLabel = `places for ${name}`;
+    list.replaceChildren();
+    tray.hidden = false;
+    document.addEventListener("keydown", onEscape, true);
+    asked.ask(key, (targets) => held?.key === key && offer(targets));
+  }
+
+  function offer(targets) {
+    held.targets = targets;
+    const shown = held.byKeys ? targets : targets.filter(({ loop }) => !loop);
+    list.replaceChildren(...targetButtons(shown, over, put));
+    const onLines = shown.length < targets.length;
+    const where = "on the line of a loop";
+    if (!shown.length) said.append(onLines ? ` ${where}` : ": there is no place for it");
+    else if (onLines) list.append(h("span.wb-hint", {}, `or ${where}`));
+    settle();
+    markLines();
+    if (!held.byKeys) return hover();
+    const buttons = [...list.querySelectorAll(".wb-target")];
+    (buttons.find((one) => !one.ariaDisabled) ?? buttons[0])?.focus({ preventScroll: true });
+  }
+
+  /**
+   * The target at a point: one of the tray, or the loop of that line whose name is nearest. Where
+   * what is carried would stand itself by now, the one that it is over.
+   */
+  function targetAt(x, y) {
+    const on = document.elementFromPoint(x, y);
+    const button = on?.closest?.(".wb-target");
+    if (button && tray.contains(button)) return button.target;
+    const line = body.contains(on) ? on.closest(".wb-line") : null;
+    const far = (one) => {
+      const { left, right } = one.getBoundingClientRect();
+      return Math.abs((left + right) / 2 - x);
+    };
+    const names = [...(line?.querySelectorAll(".wb-heads") ?? [])];
+    const near = names.sort((a, b) => far(a) - far(b))[0]?.dataset.k;
+    if (near === held.key) return held.over;
+    return held.targets.find(({ loop }) => loop && loop === near) ?? null;
+  }
+
+  function over(target) {
+    if (!held || target === held.over) return;
+    held.over = target;
+    for (const one of list.querySelectorAll(".wb-target"))
+      one.classList.toggle("wb-over", one.target === target);
+    hand.classList.toggle("wb-would-not", Boolean(target?.why_not));
+    if (target) trying.ask(target.step);
+    else trying.drop();
+  }
+
+  function put(target) {
+    over(target);
+    if (target.why_not) return;
+    returns = held.byKeys ? held.at : null;
+    end();
+    trying.take();
+  }
+
+  /** Nothing is carried any more; what is shown as tried stays until it is taken or dropped. */
+  function end() {
+    held = press = null;
+    lab.carries = false;
+    tray.hidden = hand.hidden = true;
+    body.classList.remove("wb-carrying");
+    document.removeEventListener("keydown", onEscape, true);
+    redraw();
+  }
+
+  function back() {
+    const from = held?.byKeys && held.key;
+    end();
+    trying.drop();
+    // once the program is drawn as it is
+    if (from) queueMicrotask(() => nameOf(from)?.focus({ preventScroll: true }));
+  }
+
+  /** Why it was refused stays until Escape. */
+  function leaveToRead() {
+    end();
+    document.addEventListener("keydown", onEscape, true);
+  }
+
+  function onEscape(event) {
+    if (!body.isConnected) return end();
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    back();
+  }
+
+  body.addEventListener("pointerdown", (event) => {
+    const name = event.target.closest?.(".wb-lifts");
+    if (held && !event.isPrimary) back();
+    const drags = name && !event.button && event.isPrimary && event.pointerType !== "touch";
+    ended = false;
+    press = drags ? { key: name.dataset.k, x: event.clientX, y: event.clientY } : null;
+  });
+  body.addEventListener("pointermove", (event) => {
+    const { clientX, clientY } = event;
+    if (press && Math.hypot(clientX - press.x, clientY - press.y) > PULLED) {
+      body.setPointerCapture(event.pointerId);
+      getSelection().removeAllRanges(); // the press began one
+      body.classList.add("wb-carrying");
+      hand.textContent = lab.page.names[press.key].name;
+      hand.hidden = false;
+      lift(press.key, false);
+      press = null;
+      ended = true;
+    }
+    if (!held || held.byKeys) return;
+    [held.x, held.y] = [clientX, clientY];
+    hand.style.translate = `${clientX + 10}px ${clientY + 10}px`;
+    hover();
+  });
+  const hover = () => held.x !== undefined && over(targetAt(held.x, held.y));
+  body.addEventListener("pointerup", () => {
+    press = null;
+    if (!held || held.byKeys) return;
+    const target = held.over;
+    if (target?.why_not) leaveToRead();
+    else if (target) put(target);
+    else back();
+  });
+  body.addEventListener("lostpointercapture", () => held && !held.byKeys && back());
+  body.addEventListener("click", (event) => ended && event.stopPropagation(), true);
+  body.addEventListener("keydown", (event) => {
+    const name = event.target.closest?.(".wb-lifts");
+    if (event.key !== " " || !name) return;
+    event.preventDefault();
+    event.stopPropagation(); // which would press it
+    lift(name.dataset.k, true);
+  });
+  tray.addEventListener("keydown", (event) => event.stopPropagation()); // its arrows are its own
+  tray.addEventListener("focusout", ({ relatedTarget }) => {
+    if (held?.byKeys && relatedTarget && !tray.contains(relatedTarget)) back();
+  });
+
+  /** The lines on which it can be put, and those where it is refused. */
+  function markLines() {
+    const loops = new Map(held.targets.map((target) => [target.loop, target]));
+    for (const one of body.querySelectorAll(".wb-heads")) {
+      const target = loops.get(one.dataset.k);
+      one.classList.toggle("wb-takes", Boolean(target && !target.why_not));
+    }
+  }
+
+  return { mark, tray, hand };
+}

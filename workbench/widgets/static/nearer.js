@@ -1,0 +1,149 @@
+// The launch, one block and one warp in time: levels of one timeline, each nearer than the last.
+//
+// A click on what runs goes one level nearer, at the time that was clicked; crumbs lead to any
+// level. What a warp asks for is worked out here, the picture of a request by Python, one by one.
+
+import { h } from "./dom.js";
+import { lanesAt } from "./lanes.js";
+import { lightWords } from "./point.js";
+import { timeline } from "./timeline.js";
+import { runningAt } from "./track.js";
+
+const LEVELS = ["whole", "block", "warp"];
+const FAR = { level: "whole" };
+
+/** Levels in time for the `pane` of pictures. */
+export function inTime(lab, pane) {
+  let shown = null; // { from, level, near, asked, view } of the timeline that is drawn
+  let aim = null; // what time a level begins at, of its track, if one was pointed at
+  let wanted = null; // the clock whose request Python was asked for
+  return { crumbs, draw, light };
+
+  /** The picture's timeline; one that is drawn already stays where its time is. */
+  function draw({ track, near = FAR, asked = [] }, label) {
+    const from = JSON.stringify([track, near.level, near.block, near.warp]);
+    if (shown?.from !== from) {
+      shown?.view.stop();
+      wanted = null;
+      const opens = aim?.(track);
+      aim = null;
+      shown = { from, track, near, asked };
+      const how = { row: near.warp ?? 0, opens, brief: near.level !== "whole" };
+      shown.view = timeline({ track, label, ...how, choose, moment, adds });
+    }
+    Object.assign(shown, { track, near, asked });
+    if (wanted === near.clock) wanted = null;
+    return shown.view.root;
+  }
+
+  /** Once all of it stands there: what goes with the time. */
+  function light() {
+    moment(shown.view.now());
+  }
+
+  // --- from level to level ----------------------------------------------------------------------
+
+  /** whole › block › warp, the ones that are known by their numbers. */
+  function crumbs({ near }) {
+    const { select = {} } = lab.view;
+    const buttons = LEVELS.map((level) => {
+      const number = near[level] ?? select[level];
+      const words = number === undefined ? level : `${level} ${number.toLocaleString("en-US")}`;
+      const about = { "data-f": `level ${level}`, "aria-pressed": String(level === near.level) };
+      return h("button.wb-level", { ...about, onclick: () => go(level) }, words);
+    });
+    return h("div.wb-levels", { role: "group", "aria-label": "how near" }, buttons);
+  }
+
+  /** To a level, of what is chosen; else of what runs there now. */
+  function go(level) {
+    if (level === shown.near.level) return;
+    const { near, view } = shown;
+    const t = view.now();
+    if (near.level !== "whole" && level !== "whole") aim = () => t;
+    const chosen = { block: 0, ...lab.view.select };
+    const { clock, ...select } = chosen;
+    if (near.level === "whole") {
+      const there = view.there();
+      if (there) select.block = there.number;
+      if (there) into(there, t);
+    }
+    if (level === "warp") select.warp ??= view.row();
+    const nearer = level === "warp" && near.level === "block" ? { clock: Math.floor(t) } : {};
+    lab.show({ level, select: { ...select, ...nearer } });
+  }
+
+  /** The same share of a block's time. */
+  function into({ start, end }, t) {
+    const share = Math.min(Math.max((t - start) / (end - start), 0), 1);
+    aim = (track) => share * track.length;
+  }
+
+  /** A click on what runs goes one level nearer. */
+  function choose(span, t) {
+    const { track, near } = shown;
+    if (!track.nearer || lab.offline) return; // it is Python that draws nearer
+    const { clock, ...select } = lab.view.select ?? {};
+    if (near.level === "whole") {
+      into(span, t);
+      lab.show({ level: "block", select: { ...select, kernel: span.sort, block: span.number } });
+    } else {
+      aim = () => t;
+      lab.show({ level: "warp", select: { ...select, warp: span.row, clock: Math.floor(t) } });
+    }
+  }
+
+  // --- what goes with a time --------------------------------------------------------------------
+
+  function moment(t) {
+    const span = spanAt(t);
+    if (!span) return;
+    const { statement, loops } = shown.track.sorts[span.sort];
+    if (statement) lightWords(pane.parentElement, lab.page?.names ?? {}, { statement, loops });
+    if (shown.near.level !== "warp") return;
+    lightPart(span);
+    if (shown.asked[span.sort] && !lab.offline) ask(startOf(span));
+  }
+
+  /** What runs at a time in the row that is chosen; of one warp, in any. */
+  function spanAt(t) {
+    const row = shown.view?.row() ?? shown.near.warp ?? 0;
+    const now = runningAt(shown.track, t);
+    return shown.near.level === "warp" ? now[0] : now.find((span) => span.row === row);
+  }
+
+  /** When the request began that a wavefront is of. */
+  function startOf({ start, digits }) {
+    return start - ((digits.wavefront ?? 1) - 1);
+  }
+
+  /** Of a request that is drawn, the wavefront that is served. */
+  function lightPart(span) {
+    const mine = shown.asked[span.sort] && startOf(span) === shown.near.clock;
+    const part = mine ? String(span.digits.wavefront ?? 1) : "";
+    for (const one of pane.querySelectorAll(".wb-strips [data-iteration]")) {
+      one.classList.toggle("wb-served-now", one.dataset.iteration === part);
+    }
+  }
+
+  function ask(clock) {
+    if (clock === shown.near.clock || wanted !== null) return;
+    wanted = clock;
+    lab.show({ select: { ...lab.view.select, clock } });
+  }
+
+  /** Which lanes ask for which bytes. */
+  function adds(t) {
+    if (shown.near.level !== "warp") return "";
+    const span = spanAt(t);
+    const asked = span && shown.asked[span.sort];
+    if (!asked) return "";
+    const { place, threads, warp } = shown.near;
+    const lanes = lanesAt(asked, place, threads, warp, span.digits);
+    const awake = lanes.filter((address) => address !== null);
+    if (!awake.length) return "; all lanes are idle";
+    const [low, high] = [Math.min(...awake), Math.max(...awake) + asked[0] - 1];
+    const bytes = [low, high].map((n) => n.toLocaleString("en-US")).join(" to ");
+    return `; ${awake.length} lanes, bytes ${bytes}`;
+  }
+}
