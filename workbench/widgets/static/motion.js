@@ -8,16 +8,19 @@ const KEYED = ':is(g[data-key], g[data-cell]):not([data-key="legend"])';
 
 /** The motion of what is drawn in `root`, where any input puts it at its end. */
 export function motionIn(root) {
-  let [running, outlined] = [[], []];
+  let running = [];
+  let outlined = []; // groups whose keys are told as changed until the next input
+  const told = new Set();
   const hears = { capture: true, passive: true };
   const end = () => {
     for (const kind of INPUTS) window.removeEventListener(kind, end, hears);
     for (const one of running) one.finish();
     for (const one of outlined) one.classList.remove("wb-arrived");
     [running, outlined] = [[], []];
+    told.clear();
   };
   const begin = () => {
-    end(); // what moved before; and from now on any input ends this
+    // from now on any input ends it
     for (const kind of INPUTS) window.addEventListener(kind, end, hears);
   };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -82,7 +85,9 @@ export function motionIn(root) {
   function outline(group, rects, from) {
     const same = ({ width, height }, size) =>
       Math.abs(width.baseVal.value - size[0]) < 1 && Math.abs(height.baseVal.value - size[1]) < 1;
-    if (from && rects.every((rect, k) => same(rect, from(k).size))) return;
+    const stays = from && rects.every((rect, k) => same(rect, from(k).size));
+    if (stays && !told.has(keyOf(group))) return;
+    told.add(keyOf(group));
     group.classList.add("wb-arrived");
     outlined.push(group);
   }

@@ -28,7 +28,7 @@ export function machinePane(lab, menu) {
   let drawnFrom = "";
   new ResizeObserver(() => fillPane(body)).observe(body);
   const motion = motionIn(body);
-  let seen = {}; // the program, the picture and its level that are drawn
+  let seen = {}; // what is drawn: the picture's name, how it looks, and whether it is only tried
   const time = inTime(lab, pane);
 
   function draw() {
@@ -52,20 +52,22 @@ export function machinePane(lab, menu) {
     }
     drawnFrom = from;
     const label = lab.setup.labels[chosen];
-    const other = seen.at !== lab.at || seen.level !== lab.view.level;
-    const moved = other && seen.chosen === chosen && !would;
-    const was = moved && motion.shapes();
+    const { select, level: near } = lab.view;
+    const look = JSON.stringify([chosen, picture?.strips, select, near]);
     const moves = picture?.track ? time.draw(picture, label) : null;
+    const stays = look === seen.look && picture?.strips?.length && !moves; // and moves on
+    const moved = !stays && seen.chosen === chosen && !seen.would && !would;
+    const was = moved && motion.shapes();
     // a slider that is held must not leave the page: what stands around it is made anew
     if (moves && body.contains(moves)) aroundOf(moves, picture, label);
-    else body.replaceChildren(...pictureView(picture, label, moves));
+    else if (!stays) body.replaceChildren(...pictureView(picture, label, moves));
     if (moves) time.light();
     say(sayingView(picture, label));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
     if (moved && was.size) motion.moveShapes(was);
-    if (!would && picture) seen = { at: lab.at, chosen, level: lab.view.level };
+    seen = { chosen, look, would: Boolean(would) };
     settle();
   }
 
