@@ -10,7 +10,7 @@ import { timeline } from "./timeline.js";
 import { runningAt } from "./track.js";
 
 const LEVELS = ["whole", "block", "warp"];
-const FAR = { level: "whole" };
+const FARTHEST = { level: "whole" };
 
 /** Levels in time for the `pane` of pictures. */
 export function inTime(lab, pane) {
@@ -20,7 +20,7 @@ export function inTime(lab, pane) {
   return { crumbs, draw, light };
 
   /** The picture's timeline; one that is drawn already stays where its time is. */
-  function draw({ track, near = FAR, asked = [] }, label) {
+  function draw({ track, near = FARTHEST, asked = [] }, label) {
     const from = JSON.stringify([track, near.level, near.block, near.warp]);
     if (shown?.from !== from) {
       shown?.view.stop();
