@@ -53,7 +53,7 @@ export function machinePane(lab, menu) {
     drawnFrom = from;
     const label = lab.setup.labels[chosen];
     const { select, level: near } = lab.view;
-    const look = JSON.stringify([chosen, picture?.strips, select, near]);
+    const look = JSON.stringify([chosen, picture, select, near]);
     const moves = picture?.track ? time.draw(picture, label) : null;
     const stays = look === seen.look && picture?.strips?.length && !moves; // and moves on
     const moved = !stays && seen.chosen === chosen && !seen.would && !would;
