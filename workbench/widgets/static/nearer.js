@@ -42,8 +42,6 @@ export function inTime(lab, pane) {
 
   /** Once all of it stands there: what goes with the time. */
   function light() {
-    const { root } = shown.view;
-    root.nextElementSibling?.style.setProperty("--rows", shown.track.rows);
     const program = pane.parentElement?.querySelector(".wb-program");
     if (program && program !== watched) anew.observe(program, { childList: true, subtree: true });
     watched = program;
