@@ -32,7 +32,8 @@ export function comparePane(lab) {
   }
 
   function beside({ title, picture }) {
-    return h("div", {}, h("h4", {}, title), ...pictureView(picture, title), sayingView(picture, title));
+    const parts = [...pictureView(picture, title), sayingView(picture, title)];
+    return h("div", {}, h("h4", {}, title), ...parts);
   }
 
   function draw() {

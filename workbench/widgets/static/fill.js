@@ -2,8 +2,8 @@
 // not grow with them.
 
 const [SMALL, LARGE] = [12, 15]; // px of words
-const ROOMY = 0.8; // smaller than that a picture shows its short words, or its pane scrolls
-const SMALLEST = 0.5; // and no shape is drawn
+const ROOMY = 0.8; // smaller than that a picture shows its short words, or smaller ones
+const SMALLEST = 0.5; // and no shape is drawn: its pane scrolls
 const TALL = 2.5; // times its width to which a picture is stretched at most
 const BESIDE = 0.6; // of a comparison's height are for its pictures
 const BAR = 15; // px that a scroll bar may take
@@ -25,7 +25,7 @@ export function fillPane(body) {
   const rows = rowsOf(drawn, wide, high);
   const heights = rows.map((row) => Math.max(...row.map(({ size }) => size[1])));
   const all = sum(heights);
-  const least = shown.some(isRead) ? ROOMY : SMALLEST;
+  const least = shown.some(scrolls) ? ROOMY : SMALLEST;
   const room = all * least > high ? wide - BAR : wide;
   rows.forEach((row, k) => {
     const height = Math.max((high * heights[k]) / all, heights[k] * least);
@@ -49,9 +49,14 @@ export function fillBeside(pane) {
   for (const one of drawn) put(one, one.wide, scale, scale);
 }
 
-/** Whether it is read row by row: its words, which stand close, all stay. */
-function isRead(strip) {
-  return "scrolls" in strip.dataset || "free" in strip.dataset;
+/** Whether it is read row by row, and its pane scrolls sooner than its words are small. */
+function scrolls(strip) {
+  return "scrolls" in strip.dataset;
+}
+
+/** Whether its proportions are free, and all of its words, which stand close, stay. */
+function isFree(strip) {
+  return "free" in strip.dataset;
 }
 
 /** The strips in rows, so many beside each other as leaves them largest. */
@@ -95,14 +100,15 @@ function wordEdges(words) {
   return { at: [x, y, x, y], reach: [left, ABOVE, wide - left, BELOW] };
 }
 
-/** How tall words are where shapes are so many times their natural size. */
-function wordsAt(scale) {
-  return Math.min(Math.max(SMALL * scale, SMALL), LARGE);
+/** How tall words are where shapes are so many times their natural size; `free`: all of them. */
+function wordsAt(across, down, free) {
+  const low = free ? Math.min(down / ROOMY, 1) : 1; // a pane that is too low for larger ones
+  return Math.min(Math.max(SMALL * Math.min(across, down), SMALL * low), LARGE);
 }
 
 /** The box of what is drawn, in px, and the size of that, where it is scaled so. */
-function boxAt(edges, across, down) {
-  const size = wordsAt(Math.min(across, down));
+function boxAt(edges, across, down, free = false) {
+  const size = wordsAt(across, down, free);
   const scale = [across, down, across, down];
   const box = [Infinity, Infinity, -Infinity, -Infinity];
   for (const { at, reach } of edges) {
@@ -134,19 +140,20 @@ function oneScale(edges, wide, high, least = SMALLEST) {
 
 /** The two scales of a strip: what is free in its proportions takes all of the room. */
 function scalesOf({ strip, edges }, wide, high) {
-  const least = isRead(strip) ? ROOMY : SMALLEST;
+  const least = scrolls(strip) ? ROOMY : SMALLEST;
   const one = oneScale(edges, wide, high, least);
-  if (!("free" in strip.dataset)) return [one, one];
-  const upright = largest((scale) => boxAt(edges, scale, scale).size[1] / high, 1);
-  const across = largest((scale) => boxAt(edges, scale, upright).size[0] / wide, 1);
-  const most = across * TALL;
-  const down = largest((scale) => boxAt(edges, across, scale).size[1] / high, 1, most);
+  if (!isFree(strip)) return [one, one];
+  const box = (across, down) => boxAt(edges, across, down, !scrolls(strip)).size;
+  const upright = largest((scale) => box(scale, scale)[1] / high, 1);
+  const across = largest((scale) => box(scale, upright)[0] / wide, 1);
+  const down = largest((scale) => box(across, scale)[1] / high, 1, across * TALL);
   return [across, Math.max(down, least)];
 }
 
 /** Draw a strip so large, in the middle of so many px. */
 function put({ strip, edges }, wide, across, down) {
-  const { box, size } = boxAt(edges, across, down);
+  const small = isFree(strip) && !scrolls(strip);
+  const { box, size } = boxAt(edges, across, down, small);
   const [left, top] = [(box[0] - EDGE) / across, (box[1] - EDGE) / down];
   strip.setAttribute("viewBox", [left, top, size[0] / across, size[1] / down].join(" "));
   strip.setAttribute("preserveAspectRatio", "none");
@@ -154,11 +161,12 @@ function put({ strip, edges }, wide, across, down) {
   for (const words of strip.querySelectorAll("[data-short]")) shorten(words, across < ROOMY);
   const { style } = strip;
   style.setProperty("--wide", `${size[0]}px`);
-  style.setProperty("--aside", `${Math.max(wide - size[0] - 0.1, 0) / 2}px`); // to the next in its row
+  // to the next in its row
+  style.setProperty("--aside", `${Math.max(wide - size[0] - 0.1, 0) / 2}px`);
   style.setProperty("--high", `${size[1]}px`);
   style.setProperty("--across", String(across));
   style.setProperty("--down", String(down));
-  style.setProperty("--size", `${wordsAt(Math.min(across, down))}px`);
+  style.setProperty("--size", `${wordsAt(across, down, small)}px`);
 }
 
 function shorten(words, small) {

@@ -33,7 +33,7 @@ export function motionIn(root) {
     return new Map([...keyedLines(root)].map(([key, row]) => [key, topOf(row) - top]));
   }
 
-  /** Moves lines from where they were; of those that are there for the first time, the words come. */
+  /** Moves lines from where they were; of those that are there for the first time, words come. */
   function moveLines(was) {
     if (calm.matches) return; // a sign stands before what has changed
     begin();
