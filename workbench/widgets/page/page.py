@@ -34,6 +34,7 @@ from workbench.widgets.page.pictures import (
     written,
 )
 from workbench.widgets.page.question import (
+    NO_KERNEL,
     RUN,
     UNTIL,
     Question,
@@ -177,17 +178,28 @@ def node_guess(node: HistoryNode, desk: Desk) -> dict[str, Any] | None:
 def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
     """What the run of the program came to, and the goals, the first of which that decides.
 
-    Where it was not run, there is no "run", and "then" says to; what one counted may be hidden.
+    Where it was not run, there is no "run", and "then" says to, unless it is known that there is no
+    kernel to run; what one counted may be hidden.
     """
     result = desk.results.get(node.id, {})
     made: dict[str, Any] = {
         "goals": goals(desk.task, node.func, result, judged),
-        "then": "" if result else RUN,
+        "then": "" if result else _to_do(node.func),
     }
     if result and desk.hides("time", node.func):
         kept = KEPT if desk.hides("counts", node.func) else (*KEPT, "table", "device")
         result = {**{name: result[name] for name in kept if name in result}, "notes": [UNTIL]}
     return {**made, "run": result} if result else made
+
+
+def _to_do(func: PrimFunc) -> str:
+    """What to do with a program that was not run; kernels are not made just to know that."""
+    if is_built(func):
+        try:
+            build(func)
+        except Fail:
+            return NO_KERNEL
+    return RUN
 
 
 def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:

@@ -108,6 +108,7 @@ class Task(Protocol):
 
 
 RUN = "press run, which compares every cell with the program that you started from."
+NO_KERNEL = "go on. There is no kernel of this program yet: its panes say what it lacks."
 
 
 def asks(task: str | Task | None) -> Task | None:
