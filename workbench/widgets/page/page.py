@@ -184,7 +184,7 @@ def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
     result = desk.results.get(node.id, {})
     made: dict[str, Any] = {
         "goals": goals(desk.task, node.func, result, judged),
-        "then": "" if result else _to_do(node.func),
+        "then": "" if result else _to_do(node, desk, judged),
     }
     if result and desk.hides("time", node.func):
         kept = KEPT if desk.hides("counts", node.func) else (*KEPT, "table", "device")
@@ -192,11 +192,11 @@ def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
     return {**made, "run": result} if result else made
 
 
-def _to_do(func: PrimFunc) -> str:
-    """What to do with a program that was not run; kernels are not made just to know that."""
-    if is_built(func):
+def _to_do(node: HistoryNode, desk: Desk, judged: bool) -> str:
+    """What to do with a program that was not run, as it is said behind a verdict."""
+    if judged and desk.question and not desk.open:
         try:
-            build(func)
+            build(desk.at(node.func))
         except Fail:
             return NO_KERNEL
     return RUN
