@@ -290,6 +290,12 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ),
     (
         "warp_tiles",
+        "more tiles than the sums have room for",
+        lambda s: tensor_cores(s, (1, 2), (4, 4), 1),
+        "at most 64 registers of each thread for the sums of its warp",
+    ),
+    (
+        "warp_tiles",
         "two tiles of channels at a time",
         lambda s: tensor_cores(s, (2, 2), (2, 4), 2),
         "at most 20,480 bytes of shared memory for each block",

@@ -268,18 +268,23 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
 def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:
     """The loops and blocks of the program, key and label, those that matter first.
 
-    First is what the last step made; then what is open, which are the blocks and the loops that
-    nothing is said of yet; then loops that are bound, unrolled, or run in parallel or as vectors.
+    First is what the lab gives arguments for, until it is bound; then what the last step made; then
+    what is open, which are the blocks and the loops that nothing is said of yet; then loops that
+    are bound, unrolled, or run in parallel or as vectors.
     Each in program order.
     """
     made = node.result if isinstance(node.result, tuple) else (node.result,)
     new = {*made, *(thing for things in node.became.values() for thing in things)}
     loops = places(node.func).loops
+    asked = {given.partition(" ")[2] for given in desk.given or ()}
+    names = desk.names(node.func).about
 
     def rank(key: str) -> int:
         thing = desk.keys.thing(key)
         settled = isinstance(thing, Var) and loops[thing].kind != "serial"
-        return 2 if settled else 0 if thing in new else 1
+        if settled:
+            return 3
+        return 0 if names[key]["name"] in asked else 1 if thing in new else 2
 
     where = desk.places(node.func)
     return [{"key": key, "label": where[key]} for key in sorted(where, key=rank)]
