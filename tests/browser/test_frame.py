@@ -604,11 +604,12 @@ def test_a_long_program_shows_its_first_change_and_leads_to_the_next(
     open_notebook(page, server, notebook(tmp_path, "long", SET_UP, COPIES))
     (lab,) = run_to_the_end(page)
     body, more = lab.locator(".wb-program .wb-body"), lab.locator(".wb-next")
-    expect(lab.locator(".wb-fold")).to_have_count(1)  # what did not change
+    folds = lab.locator(".wb-fold button")
+    expect(folds).to_have_count(1)  # what did not change
     expect(more).to_be_hidden()
     last = lab.locator(".wb-program :is(.wb-come, .wb-gone, .wb-edit)").last
     assert not last.evaluate(BELOW)
-    lab.locator(".wb-fold button").click()
+    folds.click()
     expect(more).to_have_text(re.compile(r"^\d more changes? ↓$"))
     assert last.evaluate(BELOW)
     while last.evaluate(BELOW):

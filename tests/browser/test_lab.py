@@ -659,17 +659,17 @@ def stop_by_stop(root: Locator) -> None:
     loops.select_option("threadIdx.x")
     slider.press("End")
     expect(options).to_have_text(["blockIdx.x = 0", "threadIdx.x = 3"])
-    expect(root.locator(".wb-picture figcaption")).to_contain_text("threadIdx.x = 3")
+    expect(root.locator(".wb-machine .wb-caption")).to_contain_text("threadIdx.x = 3")
     loops.select_option("blockIdx.x")
     slider.press("End")
     expect(options).to_have_text(["blockIdx.x = 1", "threadIdx.x = 3"])
-    expect(root.locator(".wb-picture figcaption")).to_contain_text("threadIdx.x = 3")
+    expect(root.locator(".wb-machine .wb-caption")).to_contain_text("threadIdx.x = 3")
     loops.select_option("threadIdx.x")
     slider.press("Home")
-    expect(root.locator(".wb-picture figcaption")).to_contain_text("With blockIdx.x = 1:")
+    expect(root.locator(".wb-machine .wb-caption")).to_contain_text("With blockIdx.x = 1:")
     loops.select_option("blockIdx.x")
     slider.press("Home")
-    expect(root.locator(".wb-picture figcaption")).to_contain_text("The whole program")
+    expect(root.locator(".wb-machine .wb-caption")).to_contain_text("The whole program")
 
 
 def test_a_saved_page_reads_without_its_script(browser: Browser, tmp_path: Path):

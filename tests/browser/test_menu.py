@@ -319,7 +319,7 @@ def test_a_tile_is_clicked_for_its_loop_and_a_cell_for_its_block(plain: Plain):
     mouse.down()
     mouse.move(box["x"] + 8, box["y"] + box["height"] + 8, steps=4)
     mouse.up()
-    expect(lab.locator(".wb-machine figcaption")).to_contain_text("blockIdx.y = 1")
+    expect(lab.locator(".wb-machine .wb-caption")).to_contain_text("blockIdx.y = 1")
     expect(menu).to_be_hidden()
     lab.locator(".wb-machine .wb-more").click()
     lab.get_by_role("tab", name="who does what").click()

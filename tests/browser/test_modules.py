@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.history.test_link import inside, packed, schedule
 from tests.insight.test_issued import wide_kernel
 from tests.support.random_tracks import random_track
 from tests.widgets.test_static import MODULES
+from workbench.history.link import MOST_BYTES, MOST_STEPS, link
 from workbench.insight.block_time import block_time
 from workbench.widgets import static
 
@@ -138,8 +140,10 @@ def test_a_nest_is_folded_whole_under_its_name_and_opened_where_there_is_room(pa
         return call(page, "fold.js", code, [changed, kept, room])
 
     assert folded([1], [], 7) == [1, 2, "⋯ fetch A 8 x 8", "⋯ compute C", 13, 14, 15]
+    assert folded([1], [], 4) == [1, 2, "⋯ fetch A 8 x 8, and 1 more"]
     assert folded([1], [], 11) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
-    assert folded([1], [4], 7) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
+    assert folded([1], [4], 12) == [1, 2, 3, 4, 5, 6, 7, "⋯ compute C", 13, 14, 15]
+    assert folded([1], [4], 7) == [1, 2, 3, 4, 5, "⋯ compute C, and more"]
     assert folded([1, 9], [], 7) == [1, 2, "⋯ fetch A 8 x 8", *range(8, 16)]
     assert folded([1], [], 15) == [*range(1, 16)]
 
@@ -719,6 +723,22 @@ def test_a_browser_finds_what_python_finds_at_a_thousand_times(page: Page):
                 track.told(t), track.later(t), track.earlier(t), track.next_mark(t),
                 track.last_mark(t), [list(span[:5]) for span in track.running(t)],
             ]  # fmt: skip
+
+
+def test_steps_of_a_link_are_read_without_python_up_to_what_a_link_holds(page: Page):
+    def read(url: str) -> Any:
+        return call(page, "fragment.js", "({ stepsOf }, link) => stepsOf(link)", url)
+
+    sch = schedule()
+    assert read(link(sch.node, "")) == {
+        "program": sch.history.text,
+        "calls": ["split(i, factors=[2, 4])", 'bind(i_0, "blockIdx.x")'],
+    }
+    many = inside(link(sch.node, ""))
+    many["nodes"] = [many["nodes"][0]] * (MOST_STEPS + 1)
+    bomb = packed({**many, "nodes": [], "program": " " * MOST_BYTES})
+    others = [packed(many), bomb, packed(b"[" * 9000), packed({}), link(sch.node, "")[:-9], "#x"]
+    assert [read(url) for url in others] == [None] * 6
 
 
 ASK = """(js, kernels) => kernels.map(([requests, asked, block, threads, at]) =>

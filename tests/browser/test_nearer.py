@@ -63,3 +63,4 @@ def test_one_goes_from_the_launch_to_a_request(plain: Plain):
     expect(time).to_be_focused()  # though all around it was drawn anew
     crumbs.get_by_role("button", name="whole").click()
     expect(said).to_contain_text("blocks run")
+    expect(lit).to_have_count(0)

@@ -17,11 +17,11 @@ from tests.support.every import some
 
 SIZES = [(829, 566), (949, 747), (1400, 1000)]  # of labs: panes of 368 x 310 up to a full screen
 
-SMALLEST = """svg => {
-  const shown = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-  const sizes = [...svg.querySelectorAll('text')].map((el) => getComputedStyle(el).fontSize);
-  return Math.min(...sizes.map(parseFloat)) * shown;
-}"""
+# How wide and how tall an em of the smallest words is on the screen.
+SMALLEST = """svg => Math.min(...[...svg.querySelectorAll('text')].flatMap((el) => {
+  const [size, { a, d }] = [parseFloat(getComputedStyle(el).fontSize), el.getScreenCTM()];
+  return [size * a, size * d];
+}))"""
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(plain: Plain):
         button.click()
         expect(button).to_have_attribute("aria-pressed", "true")
         expect(pane.locator(".wb-strips > svg").filter(visible=True)).to_have_count(1)
-    expect(pane.locator("figcaption")).to_contain_text("threadIdx.x = 0")
+    expect(pane.locator(".wb-caption")).to_contain_text("threadIdx.x = 0")
 
     mouse = plain.page.mouse
     mouse.move(*spot(pane, "C", 0.8, 0.7))
@@ -73,11 +73,11 @@ def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(plain: Plain):
         shoot(lab, f"pointed-{scheme}")
     mouse.down()
     mouse.move(*spot(pane, "C", 0.3, 0.3), steps=4)
-    expect(pane.locator("figcaption")).to_contain_text("blockIdx.y = 0, threadIdx.x = 3:")
+    expect(pane.locator(".wb-caption")).to_contain_text("blockIdx.y = 0, threadIdx.x = 3:")
     mouse.move(*spot(pane, "C", 0.3, 0.9), steps=4)
     mouse.up()
-    expect(pane.locator("figcaption")).to_contain_text("blockIdx.y = 1, threadIdx.x = 3:")
-    pane.get_by_text("the same as a table").click()
+    expect(pane.locator(".wb-caption")).to_contain_text("blockIdx.y = 1, threadIdx.x = 3:")
+    pane.locator(".wb-saying summary").click()
     expect(pane.locator("table")).to_contain_text("C[6:8, 2:4]")
     mouse.move(0, 0)
     expect(lab.locator(".wb-pointed")).to_have_count(0)
@@ -102,7 +102,7 @@ def test_a_saved_page_drags_plays_and_points(browser: Browser, tmp_path: Path):
     page.mouse.move(*spot(pane, "C", 0.985, 0.612), steps=5)
     page.mouse.up()
     assert outputs(pane)[:4] == ["7", "4", "3", "3"]
-    expect(pane.locator("figcaption")).to_contain_text(
+    expect(pane.locator(".wb-caption")).to_contain_text(
         "With blockIdx.x = 7, blockIdx.y = 4, threadIdx.x = 3, threadIdx.y = 3:"
     )
     told = re.compile(r"C\[3[89], 6[23]\] · block \(7, 4\) · thread \(3, 3\)")
@@ -115,7 +115,7 @@ def test_a_saved_page_drags_plays_and_points(browser: Browser, tmp_path: Path):
     pane.get_by_role("button", name="one back: blockIdx.y").click()
     expect(pane.locator(".wb-slide output")).to_have_text("6")
     pane.get_by_role("button", name="one on: blockIdx.y").click()
-    expect(pane.locator("figcaption")).to_contain_text("blockIdx.y = 7")
+    expect(pane.locator(".wb-caption")).to_contain_text("blockIdx.y = 7")
     expect(pane.get_by_role("button", name="one on: blockIdx.y")).to_be_disabled()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -140,7 +140,7 @@ def test_a_level_that_does_not_slide_is_shown_for_what_it_was_drawn(
     thread.click()
     expect(thread).to_have_attribute("aria-pressed", "true")
     assert outputs(pane)[:3] == ["0", "0", "0"]
-    expect(pane.locator("figcaption")).to_contain_text("threadIdx.x = 0")
+    expect(pane.locator(".wb-caption")).to_contain_text("threadIdx.x = 0")
     pane.get_by_role("button", name="whole", exact=True).click()
     chosen(pane, "blockIdx.y").press("End")
     expect(pane.locator(".wb-slide output")).to_have_text("3")

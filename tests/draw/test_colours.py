@@ -26,6 +26,7 @@ from workbench.draw.colours import (
 
 DRAW = Path(__file__).parents[2] / "workbench" / "draw"
 STATIC = Path(__file__).parents[2] / "workbench" / "widgets" / "static"
+SHEETS = sorted(STATIC.glob("*.css")) + sorted((STATIC.parent / "small").glob("*.css"))
 FILLED = [role for role, look in ROLES.items() if look.fill]
 # small marks in the colour of words; thin rows of places
 BEHIND_NO_WORDS = {"head", "used"} | {role for role in ROLES if role.startswith(("busy", "now"))}
@@ -166,3 +167,31 @@ def test_no_role_has_the_name_of_something_else_in_the_lab():
     sheets = [path for path in STATIC.glob("*.css") if path.name != "pictures.css"]
     classes = {name for path in sheets for name in re.findall(r"\.wb-([\w-]+)", path.read_text())}
     assert classes & {*ROLES, *WORDS} == set()
+
+
+SHARES, LINES, SIZES = {4, 8, 16, 55, 78, 100}, {0, 0.5, 1, 1.5, 2}, {12, 13, 15, 20}
+# the striped frame of what is broken on purpose; an indent, which has no letters; a page's own ink
+FRAME, INDENT, OWN = "6px", "50%", {"#eee", "#999"}
+
+
+def test_ink_and_lines_of_pictures_are_those_of_the_table():
+    looks = [look for role, look in ROLES.items() if not role.startswith("busy-")]  # a scale
+    mixes = [mix for look in looks for mix in (look.fill, look.stroke) if mix]
+    assert {mix.share for mix in mixes if mix.hue == "ink"} <= SHARES
+    assert {look.wide for look in looks} <= LINES
+    assert {look.wide for look in WORDS.values() if look.stroke} == {3}, "the edge of paper"
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda path: path.name)
+def test_colours_sizes_and_lines_of_the_lab_are_those_of_the_table(sheet: Path):
+    code = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
+    code = code.replace(style_sheet(), "")  # which the test above holds
+    edges = re.findall(r"(?:border|outline)(?:-(?!radius|offset)[a-z]+)*: ([\d.]+)(?:px)?\b", code)
+    assert {float(wide) for wide in edges if f"{wide}px" != FRAME} <= LINES
+    strokes = re.findall(r"stroke-width: (?:calc\()?([\d.]+)", code)
+    assert {float(wide) for wide in strokes} <= LINES | {3}, "3 around words"
+    sizes = re.findall(r"font(?:-size)?: (?:calc\([^;]*?)?([\d.]+(?:px|em|%))", code)
+    assert {float(size.removesuffix("px")) for size in sizes if size not in (INDENT, "0")} <= SIZES
+    assert {int(share) for share in re.findall(r"font-weight: (\d+)", code)} <= {400, 600}
+    colours = set(re.findall(r"#[0-9a-f]{3,8}\b", code))
+    assert colours <= OWN | {hue for pair in HUES.values() for hue in pair}

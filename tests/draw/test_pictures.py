@@ -161,10 +161,11 @@ def test_tiles_mark_reads_and_writes_differently():
     picture = draw.tiles_picture(tiles)
     texts = words(picture.strips)
     assert texts[:3] == ["↗ reads", "↘ writes", "both"], "levels are named beside the picture"
-    assert "A is read 2.95 times on average by the block" in texts
-    assert "B is written once by the block" in texts
     assert {"↗ × 2.95", "↘ × 1"} <= set(texts), "printed on the regions"
     whole = picture.strips[0]
+    said = {shape.of.title for shape in whole.shapes}
+    assert "A is read 2.95 times on average by the block" in said
+    assert "B is written once by the block" in said
     drawn = [(s.of.buffer, s.role) for s in whole.shapes if s.role in ("read", "write")]
     assert drawn[-2:] == [("A", "read"), ("B", "write")]
     assert max(widths(picture.strips)) < PHONE
@@ -183,6 +184,8 @@ def test_a_standalone_picture_needs_no_style_sheet():
     tree = ElementTree.fromstring(svg)
     assert tree.get("role") == "img" and tree.get("aria-label") == "eight cells"
     assert "http://www.w3.org/2000/svg" in svg and "url(" not in svg
+    used = {shape.get("class") for shape in tree.iter()} - {None}
+    assert set(re.findall(r"^\.(\S+) \{\n", svg, re.MULTILINE)) == used, "of it and no other"
 
 
 def test_a_drawing_in_text_has_the_colour_of_its_words():

@@ -72,7 +72,9 @@ class _Drawing:
                 rng.choice(self.params)[4] = rng.choice(SCOPES)
             case 5:
                 told = "reinterpret" in self.statement  # which takes the bits of 32
-                rng.choice(self.params)[3] = "int32" if told else rng.choice(TYPES)
+                alone = len(self.loops) > 2 and "Cast" not in self.statement
+                types = TYPES[2:] if alone else TYPES  # two kinds of halves do not meet
+                rng.choice(self.params)[3] = "int32" if told else rng.choice(types)
             case 6:
                 loop = rng.choice(list(self.loops))
                 self.loops[loop] = rng.choice((self.loops[loop] // 2, self.loops[loop] - 1, 1))

@@ -46,6 +46,14 @@ def test_the_winner_is_a_schedule_with_all_that_was_tried(best: tuning.Tuned):
     wb.Schedule.replay(VECTOR, best.trace)
 
 
+def test_pictures_of_the_search_and_of_the_winner_are_written_for_paper(
+    best: tuning.Tuned, tmp_path: Path
+):
+    for name, words in (("trials", "12 trials"), ("who", "block")):
+        best.figure(name, path=tmp_path / f"{name}.svg")
+        assert words in (tmp_path / f"{name}.svg").read_text()
+
+
 def test_a_record_is_shown_without_what_measured_it(best: tuning.Tuned, record: Path):
     tried = tuning.show(record, space=space)
     assert tried.best == best.tried.best and repr(tried) == "<Tried: 12 trials of main>"

@@ -68,7 +68,7 @@ def banks_scene(
     if idle:
         shapes += _idle(idle, y)
         y += LINE + 6
-    return Scene(wide, y + 1, tuple(shapes), scrolls=True)
+    return Scene(wide, y + 1, tuple(shapes), scrolls=True, free=True)
 
 
 def covered_banks(said: str = "?") -> Scene:
@@ -76,7 +76,7 @@ def covered_banks(said: str = "?") -> Scene:
     columns = _Columns(WIDE)
     box = Rect(LEFT, HEAD, BANKS * columns.each, 2 * LINE, "idle")
     mark = Words(said, columns.x(BANKS // 2), HEAD + LINE + 4)
-    return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(columns), box, mark))
+    return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(columns), box, mark), free=True)
 
 
 def _heads(columns: _Columns) -> Iterator[Shape]:

@@ -66,8 +66,10 @@ class Look:
     hatch: bool = False
 
 
+# Ink is full, or one of these shares; lines are so wide, and so is the edge of words.
+PALE, LIGHT_INK, FAINT, EDGE, QUIET = (Mix("ink", share) for share in (4, 8, 16, 55, 78))
+GRID_LINE, LINE, REGION, FOCUS, HALO = 0.5, 1.0, 1.5, 2.0, 3.0  # px
 PAPER, INK = Mix("paper"), Mix("ink")
-QUIET, EDGE, FAINT = Mix("ink", 78), Mix("ink", 55), Mix("ink", 24)
 WORDS: dict[str, Look] = {
     "words": Look(INK),
     "strong": Look(INK),
@@ -75,45 +77,45 @@ WORDS: dict[str, Look] = {
     "code": Look(INK),
     "muted": Look(QUIET),
     # on what is drawn, which goes on beside the letters: with an edge of paper
-    "on": Look(INK, PAPER, 4.0),
-    "on-strong": Look(INK, PAPER, 4.0),
-    "on-muted": Look(QUIET, PAPER, 4.0),
+    "on": Look(INK, PAPER, HALO),
+    "on-strong": Look(INK, PAPER, HALO),
+    "on-muted": Look(QUIET, PAPER, HALO),
 }
 ROLES: dict[str, Look] = {
     "ground": Look(PAPER),
     "box": Look(PAPER, QUIET),
     "chip": Look(PAPER, QUIET),
-    "room": Look(Mix("ink", 3), EDGE),
-    "stored": Look(Mix("ink", 14)),
-    "corridor": Look(Mix("ink", 10)),
-    "soft": Look(Mix("ink", 6), EDGE),
-    "grid": Look(None, FAINT, 0.5),
+    "room": Look(PALE, EDGE),
+    "stored": Look(FAINT),
+    "corridor": Look(LIGHT_INK),
+    "soft": Look(PALE, EDGE),
+    "grid": Look(None, FAINT, GRID_LINE),
     "head": Look(QUIET),
     "thread": Look(PAPER, QUIET),
-    "idle": Look(None, EDGE, 1.0, (1, 3)),
-    "time": Look(Mix("ink", 10), EDGE),
-    "clock": Look(None, QUIET, 1.2),
-    "read": Look(None, INK, 1.6, (4, 2)),
-    "write": Look(None, INK, 1.6),
-    "both": Look(None, INK, 1.6, (8, 2, 2, 2)),
-    "ghost": Look(None, EDGE, 1.0, (2, 2), hatch=True),
-    "new": Look(None, INK, 2.6),
-    "asked": Look(None, INK, 2.2, (5, 3)),
+    "idle": Look(None, EDGE, LINE, (1, 3)),
+    "time": Look(LIGHT_INK, EDGE),
+    "clock": Look(None, QUIET),
+    "read": Look(None, INK, REGION, (4, 2)),
+    "write": Look(None, INK, REGION),
+    "both": Look(None, INK, REGION, (8, 2, 2, 2)),
+    "ghost": Look(None, EDGE, LINE, (2, 2), hatch=True),
+    "new": Look(None, INK, FOCUS),
+    "asked": Look(None, INK, FOCUS, (5, 3)),
     # what a warp asks: served as it must be, served beyond need, fetched and not used
-    "served": Look(Mix("ink", 16), EDGE),
-    "used": Look(Mix("ink", 55)),
+    "served": Look(FAINT, EDGE),
+    "used": Look(EDGE),
     "beyond": Look(Mix("much", 40), EDGE),
     "unused": Look(PAPER, EDGE),
     "joined": Look(None, EDGE),
-    "chosen": Look(Mix("who", 24), Mix("who"), 2.0),
-    "chosen-joined": Look(None, Mix("who"), 2.0),
-    "failed": Look(None, Mix("fault"), 1.5),
-    "alarm": Look(Mix("fault", 16), Mix("fault"), 2.0),
+    "chosen": Look(Mix("who", 24), Mix("who"), FOCUS),
+    "chosen-joined": Look(None, Mix("who"), FOCUS),
+    "failed": Look(None, Mix("fault"), REGION),
+    "alarm": Look(Mix("fault", 16), Mix("fault"), FOCUS),
     **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
     # rows of places, of which so many tenths are in use: were, and are now
     **{f"busy-{k}": Look(Mix("ink", 6 + 4 * k)) for k in range(1, TENTHS + 1)},
     **{f"now-{k}": Look(Mix("much", 14 + 7 * k)) for k in range(1, TENTHS + 1)},
-    **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), Mix("ink", 60)) for k in range(HEATS)},
+    **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), EDGE) for k in range(HEATS)},
 }
 
 

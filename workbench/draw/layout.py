@@ -10,7 +10,7 @@ HIGH = 280.0  # px of a strip: a pane of a small lab shows that whole, below its
 SIDES = (140.0, 124.0, 110.0, 98.0, 88.0, 78.0, 70.0, 62.0)  # px; the longest sides of a sheet
 BAR, LONG = 24.0, 320.0  # px; the height of a row of cells, and the longest side of a lone sheet
 LEAST = 8.0  # px; the shortest side of a sheet, where true proportions would have less
-TITLE, LINE = 17.0, 16.0  # px of a sheet's title, and of a line of words
+TITLE, LINE = 17.0, 16.0  # px of a sheet's title, and of a line of the legend
 GUTTER = 18.0  # px between the sheets of a product
 LEGEND = 20.0  # px of its line
 CORNER = (78.0, 4 * LINE)  # px that it takes in a corner
@@ -46,18 +46,15 @@ class Layout(NamedTuple):
 
 
 @lru_cache(1 << 10)  # the sizes of most selections of a program are the same
-def fitting(sizes: tuple[Size, ...], linked: bool, lines: int) -> tuple[Layout, bool]:
-    """The largest sheets that fit with so many `lines` below them, and whether these fit.
+def fitting(sizes: tuple[Size, ...], linked: bool) -> Layout:
+    """The largest sheets that fit; the smallest where none do.
 
-    Where no sheets do, the largest that fit without them. The first three are a product's where
-    they are `linked`.
+    The first three are a product's where they are `linked`.
     """
-    layouts = list[Layout]()
-    for side in SIDES:
-        layouts.append(_layout(sizes, linked, side))
-        if layouts[-1].bottom + LINE * lines <= HIGH:
-            return layouts[-1], True
-    return next((found for found in layouts if found.bottom <= HIGH), layouts[-1]), False
+    layouts = (_layout(sizes, linked, side) for side in SIDES)
+    return next(
+        (found for found in layouts if found.bottom <= HIGH), _layout(sizes, linked, SIDES[-1])
+    )
 
 
 def _layout(sizes: tuple[Size, ...], linked: bool, side: float) -> Layout:

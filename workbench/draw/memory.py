@@ -217,14 +217,19 @@ def _strip(
     stages = ", ".join(_work(memory))
     shapes += [
         Words("work", 14, rows.work + 16, "strong", "start"),
-        Rect(PLACES, rows.work, room, WORK, "box", Stands(statement=stages), 3),
-        Words(fit(stages, room - 8, "code"), PLACES + room / 2, rows.work + 16, "code"),
+        *standing(
+            Stands(statement=stages, key="work"),
+            [
+                Rect(PLACES, rows.work, room, WORK, "box", round=3),
+                Words(fit(stages, room - 8, "code"), PLACES + room / 2, rows.work + 16, "code"),
+            ],
+        ),
     ]
     x = PLACES
     for lane in lanes:
         shapes += _lane(lane, x, rows, times)
         x += LANE * _columns(lane)
-    return Scene(wide, rows.end + 1, tuple(shapes), scrolls=scrolls)
+    return Scene(wide, rows.end + 1, tuple(shapes), scrolls=scrolls, free=True)
 
 
 def _work(memory: Memory) -> dict[str, None]:
@@ -238,7 +243,8 @@ def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
     shapes: list[Shape] = []
     for k, (level, top) in enumerate(zip(memory.levels, rows.places, strict=True)):
         x, bottom = 1 + INSET * k, rows.end - INSET * (k + 1)
-        shapes.append(Rect(x, top, wide - 2 * x, bottom - top, "room", round=5))
+        place = Stands(key=f"place {level.scope}")
+        shapes.append(Rect(x, top, wide - 2 * x, bottom - top, "room", place, 5))
         owner, name = PLACE_WORDS.get(level.scope, (level.owner, level.scope))
         of = f" of {size_text(level.capacity)}" if level.capacity else ""
         used = f"{size_text(level.used)}{of}" if level.used else "unused"
@@ -269,14 +275,19 @@ def _lane(lane: Lane, x: float, rows: _Rows, times: Times | None) -> list[Shape]
         for band in both:
             aside = LANE / 4 * (-1 if band.load else 1) if len(both) > 1 else 0.0
             weight = _weight(lane, band, times)
-            shapes += _band(band, weight, middle + aside, low, high, rows)
+            shapes += standing(
+                _band_of(band, weight, lane), _band(band, weight, middle + aside, low, high, rows)
+            )
             top = y + (0 if band.load or len(both) > 1 else HEAD)
             label = _label(band, weight, middle, top)
             said += label
             y += LINE * sum(isinstance(shape, Words) for shape in label)
     for k, (use, level) in enumerate(zip(lane.uses, lane.levels, strict=True)):
         columns = 1 + max((_column(lane, b) for b in lane.bands if b.far == k), default=0)
-        said += _chip(use, x + 3, LANE * columns - 6, rows.tops[level])
+        said += standing(
+            Stands(use.buffer, key=_key(lane, use.buffer)),
+            _chip(use, x + 3, LANE * columns - 6, rows.tops[level]),
+        )
     return shapes + said
 
 
@@ -333,10 +344,23 @@ def _band(
         for across, role in drawn
         for top, bottom in pieces
     ]
+    return shapes
+
+
+def _band_of(band: Band, weight: _Weight, lane: Lane) -> Stands:
+    """What a band stands for; those of copies come of the band of what they are copied from."""
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
     way += f" in {weight.time}, modelled" if weight.time else ""
     way += f", {_done(band.at)}" if band.at else ""
-    return standing(Stands(band.buffer, statement=band.stages, title=way), shapes)
+    first, *copy = _key(lane, band.buffer).split(">")
+    key = ">".join((f"{'load' if band.load else 'store'} {first}", *copy))
+    return Stands(band.buffer, statement=band.stages, title=way, key=key)
+
+
+def _key(lane: Lane, buffer: str) -> str:
+    """The first buffer of its lane and, of a copy, in which place this is."""
+    first = lane.uses[0].buffer
+    return first if buffer == first else f"{first}>{buffer}"
 
 
 def _label(band: Band, weight: _Weight, x: float, y: float) -> list[Shape]:
@@ -358,9 +382,8 @@ def _label(band: Band, weight: _Weight, x: float, y: float) -> list[Shape]:
 
 def _chip(use: BufferUse, x: float, wide: float, y: float) -> list[Shape]:
     middle = x + wide / 2
-    shapes = (
+    return [
         Rect(x, y, wide, CHIP, "chip", round=3),
         Words(fit(use.buffer, wide - 4, "name"), middle, y + 15, "name"),
         Words(size_text(use.bytes), middle, y + 29, "muted"),
-    )
-    return standing(Stands(use.buffer), shapes)
+    ]

@@ -49,7 +49,7 @@ def covered_occupancy() -> Scene:
             Rect(1, y + LINE, WIDE - 2, BAR, "idle"),
             Words("?", WIDE / 2, y + LINE + BAR - 4),
         ]
-    return Scene(WIDE, 4 * (LINE + BAR + APART), tuple(shapes))
+    return Scene(WIDE, 4 * (LINE + BAR + APART), tuple(shapes), free=True)
 
 
 def _caption(one: Occupancy) -> str:
@@ -81,7 +81,7 @@ def _strip(one: Occupancy, named: bool, key: bool) -> Scene:
     if key:
         shapes.append(Words(KEY, 1, y + LINE - 2, "muted", "start"))
         y += LINE
-    return Scene(WIDE, y + 2, tuple(shapes))
+    return Scene(WIDE, y + 2, tuple(shapes), free=True)
 
 
 def residents(one: Occupancy) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path as File
 from typing import Any, TypeAlias
 
 from workbench.diag import Fail, prose, visible
-from workbench.draw.colours import LIGHT, style_sheet
+from workbench.draw.colours import ALL, LIGHT, style_sheet
 from workbench.draw.scene import (
     FONT,
     Field,
@@ -303,8 +303,10 @@ def standalone_svg(picture: Picture, title: str, caption: bool = False) -> str:
     ground = tag("rect", {"width": width, "height": height, "class": "wb-ground"})
     size = {"width": width, "height": height, "viewBox": f"0 0 {width:g} {height:g}"}
     about = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-label": title}
-    style = tag("style", None, STYLE + style_sheet(LIGHT))
-    return tag("svg", {**about, **size}, style, ground, *parts)
+    inside = "".join([ground, *parts])
+    roles = [role for role in ALL if f'class="wb-{role}"' in inside]
+    style = tag("style", None, STYLE + style_sheet(LIGHT, roles=roles))
+    return tag("svg", {**about, **size}, style, inside)
 
 
 def write_svg(picture: Picture, path: str | File) -> None:

@@ -108,7 +108,7 @@ def covered_turns(pipelines: Pipelines) -> Scene:
             Rect(NAMES, y, WIDE - NAMES - 2, LINE + 4, "idle"),
             Words("?", (NAMES + WIDE) / 2, y + LINE),
         ]
-    return Scene(WIDE, 2 + len(names) * (LINE + APART), tuple(shapes))
+    return Scene(WIDE, 2 + len(names) * (LINE + APART), tuple(shapes), free=True)
 
 
 def _then(loop: Pipelined, before: Pipelines | None) -> dict[int, int]:
@@ -183,7 +183,7 @@ def _strip(grid: _Grid) -> Scene:
         shapes += _cell(grid, run)
     for wait in grid.loop.waits or ():
         shapes += _wait(grid, wait)
-    return Scene(WIDE, grid.end + 6, tuple(shapes), scrolls=True)
+    return Scene(WIDE, grid.end + 6, tuple(shapes), scrolls=True, free=True)
 
 
 def _heads(grid: _Grid) -> Iterator[Shape]:

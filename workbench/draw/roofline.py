@@ -48,7 +48,7 @@ def roofline_picture(known: Sequence[tuple[int, Roofline]]) -> Picture:
     )
     columns = ("step", "operations", "bytes", "operations a byte", "limit")
     return Picture(
-        (Scene(WIDE, HIGH, tuple(shapes)),),
+        (Scene(WIDE, HIGH, tuple(shapes), free=True),),
         _caption(known),
         Table(columns, rows),
         "modelled",
@@ -60,7 +60,7 @@ def covered_roofline() -> Scene:
     """The axes alone, and "?" for where programs stand: low, so that what to do stays in sight."""
     box = Rect(LEFT, TOP, RIGHT - LEFT, COVERED - TOP, "idle")
     mark = Words("?", (LEFT + RIGHT) / 2, (TOP + COVERED) / 2 + 4)
-    return Scene(WIDE, COVERED + 24, (box, mark, *_names(COVERED + 19)))
+    return Scene(WIDE, COVERED + 24, (box, mark, *_names(COVERED + 19)), free=True)
 
 
 def _caption(known: Sequence[tuple[int, Roofline]]) -> str:

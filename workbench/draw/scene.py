@@ -63,7 +63,8 @@ class Stands(NamedTuple):
     `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
     `thread` are (x, y, z); `loops` names loops of the program and `statement` a block of it;
     `title` says it in words. What is of one `iteration` of a pipeline lights up together, as does
-    what is of one of the `lanes` of a warp.
+    what is of one of the `lanes` of a warp. The `key` is the same for the same thing in other
+    pictures: what came of another, or lies within it, has the key of that, ">" and its own.
     """
 
     buffer: str = ""
@@ -76,6 +77,7 @@ class Stands(NamedTuple):
     title: str = ""
     iteration: str = ""
     lanes: tuple[int, ...] = ()
+    key: str = ""
 
 
 NOTHING = Stands()
@@ -109,6 +111,7 @@ class Words(NamedTuple):
     """A line of words whose baseline starts, ends or is centred (`anchor`) at (x, y).
 
     For other selections `slide` is where, and `parts` are the words, with forms for their numbers.
+    Of a scene that is drawn smaller than it is the `short` words are shown.
     """
 
     label: str
@@ -119,6 +122,7 @@ class Words(NamedTuple):
     of: Stands = NOTHING
     slide: tuple[Form, Form] | None = None
     parts: tuple[str | Form, ...] = ()
+    short: str = ""
 
 
 Shape: TypeAlias = Rect | Path | Words
@@ -148,7 +152,7 @@ class Scene:
 
     Where it is `still` it is for one selection alone, though others of its picture slide. Where it
     `scrolls` it is read row by row, or strip by strip: a pane that has no room for its words shows
-    a part of it.
+    a part of it. Where its proportions are `free` they mean nothing: it may be stretched.
     """
 
     width: float
@@ -157,6 +161,7 @@ class Scene:
     fields: tuple[Field, ...] = ()
     still: bool = False
     scrolls: bool = False
+    free: bool = False
 
     @property
     def words(self) -> list[str]:

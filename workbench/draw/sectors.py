@@ -43,7 +43,7 @@ def sectors_scene(requests: Requests, lanes: Lanes, chosen: int | None = None) -
     for lane in sorted(range(WARP), key=lambda lane: lane == chosen):  # it lies above the others
         shapes += _lane(requests, lanes, lane, places, lane == chosen)
     shapes += _count(lanes)
-    return Scene(WIDE, END, tuple(shapes))
+    return Scene(WIDE, END, tuple(shapes), free=True)
 
 
 def covered_sectors(said: str = "?") -> Scene:
@@ -51,7 +51,7 @@ def covered_sectors(said: str = "?") -> Scene:
     box = Rect(LEFT, RULER, WIDE - LEFT - 2, HIGH, "idle")
     ticks = [Rect(_tick(lane), LANES, TICK, TICK, "served") for lane in range(WARP)]
     mark = Words(said, (LEFT + WIDE) / 2, RULER + HIGH / 2 + 4)
-    return Scene(WIDE, RULER + HIGH + 2, (*_heads(), *ticks, box, mark))
+    return Scene(WIDE, RULER + HIGH + 2, (*_heads(), *ticks, box, mark), free=True)
 
 
 def _heads() -> Iterator[Shape]:

@@ -231,15 +231,20 @@ class Sheet(NamedTuple):
         )
 
     def touched(
-        self, buffer: str, found: Regions, role: str = "", loops: tuple[str, ...] = ()
+        self,
+        buffer: str,
+        found: Regions,
+        role: str = "",
+        loops: tuple[str, ...] = (),
+        key: str = "",
     ) -> list[Rect]:
         """What is touched: a fill by how often, and an outline by how; or all in one `role`.
 
-        It stands for the `loops` of which it is a turn.
+        It stands for the `loops` of which it is a turn, and has a `key` among all pictures.
         """
         shapes = []
         for kind, touch, region in found:
-            of = stands_for(buffer, touch, region, self.at, loops)
+            of = stands_for(buffer, touch, region, self.at, loops)._replace(key=key)
             roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
             for edges in self._boxes(region, moves_of(touch)):
                 first = sliding(edges, self.at, roles[0], of)

@@ -13,6 +13,7 @@ from workbench.draw.scene import (
     FONT,
     NOTHING,
     Path,
+    Rect,
     Scene,
     Shape,
     Spot,
@@ -49,8 +50,9 @@ def _about_drawing(scene: Scene, label: str | None) -> dict[str, object]:
     hidden = {"aria-hidden": "true"} if label is None else {"role": "img", "aria-label": label}
     wide, high = map(_number, (scene.width, scene.height))
     size = {"width": wide, "height": high, "viewBox": f"0 0 {wide} {high}"}
-    scrolls = {"data-scrolls": ""} if scene.scrolls else {}
-    return {"xmlns": "http://www.w3.org/2000/svg", **size, **scrolls, **hidden}
+    marks = {"data-scrolls": scene.scrolls, "data-free": scene.free}
+    said = {name: "" for name, there in marks.items() if there}
+    return {"xmlns": "http://www.w3.org/2000/svg", **size, **said, **hidden}
 
 
 def drawn(scene: Scene) -> str:
@@ -105,6 +107,7 @@ def _about(of: Stands) -> tuple[str, str]:
         ("statement", _escaped(of.statement)),
         ("iteration", _escaped(of.iteration)),
         ("lanes", " ".join(map(str, of.lanes))),
+        ("key", _escaped(of.key)),
     )
     title = f"<title>{_escaped(of.title)}</title>" if of.title else ""
     return "".join([f' data-{key}="{value}"' for key, value in about if value]), title
@@ -125,10 +128,17 @@ def _shape(number: int, shape: Shape) -> str:
     slide = f' data-slide="{number}"' if moving(shape) else ""
     if isinstance(shape, Words):
         where, words = _words(*shape[:5])
-        return f"<text {where}{slide}>{words}</text>"
-    rounded = f' rx="{shape.round:.6g}"' if shape.round else ""
+        short = f' data-short="{_escaped(shape.short)}"' if shape.short else ""
+        return f"<text {where}{slide}{short}>{words}</text>"
+    rounded = _rounded(shape) if shape.round else ""
     drawn = f"<rect {_rect(*shape[:5])}{rounded}{slide}></rect>"
     return drawn + _path(*hatch(shape)[:2]) if ROLES[shape.role].hatch else drawn
+
+
+def _rounded(rect: Rect) -> str:
+    """The radius of its corners, and whether it is a disc, which stays one when it is stretched."""
+    disc = " data-disc" if 2 * rect.round >= min(rect.width, rect.height) else ""
+    return f' rx="{rect.round:.6g}"{disc}'
 
 
 @lru_cache(_MARKS)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from workbench.draw.colours import times_each
 from workbench.draw.fields import Placed, fields_of
@@ -19,7 +19,6 @@ from workbench.draw.scene import (
     Stands,
     Words,
     cell_parts,
-    fit,
     standing,
     width_of,
 )
@@ -43,7 +42,6 @@ from workbench.draw.sheets import (
 )
 from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns, Values
 
-Line: TypeAlias = tuple[str, str, str]  # words below the sheets, their role, a buffer
 PRODUCT = (("row", "step"), ("step", "column"), ("row", "column"))  # sides that its sheets share
 DONE = {"read": "read", "write": "written"}
 LEVELS = ("whole", "block", "thread", "registers")
@@ -100,7 +98,7 @@ def covered_sheets(tiles: Tiles) -> Scene:
     """The buffers of the device as sheets, a product's in line, with "?" for what touches them."""
     view = _whole(tiles, (), None, _About({}, {}, tiles.axes))
     cards = _cards(view)
-    layout, _ = fitting(tuple(card.size for card in cards), view.trio is not None, 0)
+    layout = fitting(tuple(card.size for card in cards), view.trio is not None)
     shapes: list[Shape] = []
     for one in _places(view, cards, layout.spots):
         shapes += _sheet(view, one)
@@ -181,7 +179,8 @@ def _sizes(tile: Tile) -> list[list[tuple[int, int]]]:
 class _View:
     """A strip of the picture: `near` is what it shows enlarged, None where it shows all.
 
-    `levels` are the selections drawn in it, outermost first.
+    `levels` are the selections drawn in it, outermost first. Copies of a product's matrices stand
+    in the place of their `origins`.
     """
 
     level: str
@@ -191,11 +190,20 @@ class _View:
     alone: tuple[Tile, ...]
     about: _About
     before: Tiles | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def drawn(self) -> tuple[Tile, ...]:
         """The buffers that have a sheet, those of a product first."""
         return (*(self.trio.tiles if self.trio else ()), *self.alone)
+
+    def key(self, buffer: str, level: Level | None) -> str:
+        """What is the same of a buffer in all views: all of it, or what a level touches of it."""
+        path = [self.origins.get(buffer, buffer)]
+        if level is not None:
+            names = (*LEVELS[1:3], level.name)
+            path += names[: names.index(level.name) + 1]
+        return ">".join(path)
 
     @property
     def enlarged(self) -> list[Tile]:
@@ -229,7 +237,9 @@ def _views(
         rest = [t for t in of if t.scope != "local" or linked is None]
         if linked and trio:  # what was copied is drawn where it was copied to
             rest = list(_others(rest, trio))
-        made.append(_View(name, near, deeper, linked, _others(rest, linked), about))
+        pairs = zip(linked.tiles, trio.tiles, strict=True) if linked and trio else ()
+        origins = {copy.buffer: tile.buffer for copy, tile in pairs}
+        made.append(_View(name, near, deeper, linked, _others(rest, linked), about, None, origins))
     return made
 
 
@@ -264,26 +274,17 @@ def _chosen(tiles: Tiles) -> list[Axis]:
 
 def _strip(view: _View) -> Scene:
     """The view in sheets as large as leave it low enough to be seen without a scroll."""
-    said = [(*line, tile.buffer) for tile in view.drawn for line in _words(view, tile)]
     cards = _cards(view)
-    sizes = tuple(card.size for card in cards)
-    layout, fits = fitting(sizes, view.trio is not None, len(said))
-    lines = said if fits else []  # the caption and the table say it, too
+    layout = fitting(tuple(card.size for card in cards), view.trio is not None)
     places = _places(view, cards, layout.spots)
     shapes = [*_legend(layout.corner)]
     if view.trio is not None:
         shapes += _corridors(view, view.trio, places[:3])
     for one in places:
         shapes += _sheet(view, one)
-    shapes += [
-        Words(
-            fit(words, WIDTH - 8), LEFT, layout.bottom + 12 + LINE * k, kind, "start", Stands(name)
-        )
-        for k, (words, kind, name) in enumerate(lines)
-    ]
     about = view.about
     fields = fields_of([one.placed for one in places], about.turns, about.axes)
-    return Scene(WIDTH, layout.bottom + LINE * len(lines) + 4, tuple(shapes), fields)
+    return Scene(WIDTH, layout.bottom + 4, tuple(shapes), fields)
 
 
 def _still(scene: Scene) -> Scene:
@@ -309,10 +310,12 @@ def _legend(corner: bool) -> tuple[Shape, ...]:
     shapes: list[Shape] = []
     x, y = LEFT, 0.0
     for role, label in (("read", "↗ reads"), ("write", "↘ writes"), ("both", "both")):
-        shapes += [Rect(x + 1, y + 1, 18, 10, role), Words(label, x + 24, y + 10, anchor="start")]
+        words = Words(label, x + 24, y + 10, anchor="start")
+        shapes += [Rect(x + 1, y + 1, 18, 10, role), words]
         x, y = (x, y + LINE) if corner else (x + 30 + width_of(label), y)
     shapes += [Rect(x + 8 * k, y + 1, 8, 10, f"heat-{3 * k}") for k in range(3)]
-    return (*shapes, Words("× times", x + 29, y + 10, anchor="start"))
+    shapes.append(Words("× times", x + 29, y + 10, anchor="start"))
+    return tuple(standing(Stands(key="legend"), shapes))
 
 
 class _Card(NamedTuple):
@@ -419,28 +422,30 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _sheet(view: _View, place: _Place) -> list[Shape]:
     """The sheet and what each selection touches of it, with how often the widest does."""
     sheet, name = place.placed.sheet, place.placed.buffer
-    title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start")
-    shapes: list[Shape] = [title, sheet.ground(name)]
+    of = Stands(name, title=_told(view, place.card.tile))
+    title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start", of, short=name)
+    whole = Stands(name, key=view.key(name, view.near))
+    shapes: list[Shape] = [title, sheet.ground(name)._replace(of=whole)]
     near = view.near.tile(name) if view.near else None
     if view.near and near:
-        shapes += sheet.touched(name, regions(near), loops=_loops(view, view.near))
+        shapes += sheet.touched(name, regions(near), "", _loops(view, view.near), whole.key)
     chosen = _selected(view, place, near)
-    for tile, loops in chosen:
-        shapes += sheet.touched(name, regions(tile), loops=loops)
-    shapes += sheet.grid()
+    for tile, level in chosen:
+        shapes += sheet.touched(name, regions(tile), "", _loops(view, level), view.key(name, level))
+    shapes += standing(whole, sheet.grid())
     if not chosen:
-        return standing(Stands(name), shapes)
-    widest, loops = chosen[0]
+        return shapes
+    widest, level = chosen[0]
+    loops = _loops(view, level)
     then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
     if then and then.shape == place.card.tile.shape and _differ(then, widest):
         shapes += sheet.touched(name, regions(then), "ghost")
     cells = regions(widest)
-    shapes += standing(Stands(name, loops=loops), sheet.label(_often(cells), cells))
-    return standing(Stands(name), shapes)
+    return shapes + standing(Stands(name, loops=loops), sheet.label(_often(cells), cells))
 
 
-def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile, tuple[str, ...]]]:
-    """What each selection touches of a sheet, with its loops, where it is not all the wider one.
+def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile, Level]]:
+    """What each selection touches of a sheet, where it is not all the wider one.
 
     `near` is what lies around them; all within something is at least as large as can be seen.
     """
@@ -453,7 +458,7 @@ def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile,
         if wider is not None:
             tile = _seen(place.placed.sheet, tile)
         if _differ(tile, wider):
-            chosen.append((tile, _loops(view, level)))
+            chosen.append((tile, level))
         wider = tile
     return chosen
 
@@ -478,9 +483,11 @@ def _differ(a: Tile, b: Tile | None) -> bool:
     return b is None or {t.region for t in a.touches} != {t.region for t in b.touches}
 
 
-def _words(view: _View, tile: Tile) -> list[tuple[str, str]]:
-    """How often one cell of a buffer is read and written by each of the selections; with roles."""
+def _told(view: _View, tile: Tile) -> str:
+    """How often one cell of a buffer is read and written by each of the selections."""
     levels = [*((view.near,) if view.near else ()), *view.levels]
+    if not levels:  # what touches it is covered
+        return ""
     last = levels[-1].tile(tile.buffer)
     lines: list[str] = []
     for access in ("read", "write"):
@@ -494,23 +501,8 @@ def _words(view: _View, tile: Tile) -> list[tuple[str, str]]:
                 counts.append(f"{before} by the {level.name}")
         counts += [when for kind, when in (last.outside if last else ()) if kind == access]
         if counts:
-            lines += _rows(f"{tile.buffer} is {DONE[access]}", counts)
-    if not lines:
-        return [(f"{tile.buffer} is not touched by this selection", "muted")]
-    return [(line, "words") for line in lines]
-
-
-def _rows(head: str, counts: Sequence[str]) -> list[str]:
-    """The counts, in as few lines as hold them."""
-    rows = [head]
-    for k, count in enumerate(counts):
-        apart = ", " if k else " "
-        if width_of(f"{rows[-1]}{apart}{count},") > WIDTH - 8:
-            rows[-1] += apart.strip()
-            rows.append(f"    {count}")
-        else:
-            rows[-1] += apart + count
-    return rows
+            lines.append(f"{tile.buffer} is {DONE[access]} {', '.join(counts)}")
+    return "\n".join(lines) or f"{tile.buffer} is not touched by this selection"
 
 
 def _times(touch: Touch) -> str:

@@ -222,7 +222,7 @@ def _strips(
             x += look.width
         following = who.cells[start + ACROSS : start + ACROSS + 1]
         x += GAP if following and following[0].block != before else 0
-        yield Scene(x, look.height, tuple(shapes))
+        yield Scene(x, look.height, tuple(shapes), free=True)
 
 
 def _cell(who: Who, look: _Look, cell: Cell, x: float) -> list[Shape]:
@@ -262,7 +262,7 @@ def _idle(who: Who) -> Iterator[Scene]:
         ]
         of = Stands(block=idle.block, thread=idle.thread, title=f"{idle.label}: idle")
         shapes += standing(of, box)
-    yield Scene(min(len(parts), across) * wide, GAP + high, tuple(shapes))
+    yield Scene(min(len(parts), across) * wide, GAP + high, tuple(shapes), free=True)
     hidden = max(len(parts) - across, 0) + who.idle_left_out
     if hidden:
         note = _note(f"and {hidden:,} more threads that are idle", 0)
@@ -299,7 +299,7 @@ def _groups(who: Who, of: Loops) -> Scene:
             last = who.zoom[-1]
             shapes.append(_note(f"… {last.label}: {region_text(who.buffer, last)}", y))
             y += NOTE
-    return Scene(WIDE, y, tuple(shapes))
+    return Scene(WIDE, y, tuple(shapes), free=True)
 
 
 def _drawn(who: Who, columns: int) -> Sequence[Group]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import prod
 
 from workbench.insight.block_time import BlockTime
 from workbench.insight.lane_terms import Asked
 from workbench.insight.requests import Requests, requests_of, worst_of
+from workbench.insight.served import wavefronts_of
 from workbench.insight.track import Dim, Moment, Sort, Span, Spans, Track
 from workbench.insight.warp_steps import Issue
 
@@ -92,6 +94,7 @@ class _Rows:
         self.issued: list[Issue | None] = []
         self.asked: list[Asked | None] = []
         self.names: dict[str, int] = {}
+        self.known: dict[int, tuple[int, int]] = {}  # the sorts here of each sort there
 
     def made(self) -> WarpTime:
         """The warp with all that it does."""
@@ -119,39 +122,49 @@ class _Rows:
 
     def single(self) -> Iterator[Spans]:
         """Its requests, wavefront by wavefront, and its operations."""
-        track, sorts = self.time.requests, dict[int, tuple[int, int]]()
-        mine = [one for one in track.spans if self.is_mine(track, one)]
-        for one in (one for one in mine if not self.time.issued[one.sort].computes):
-            self.row(self.time.issued[one.sort].access.buffer.name)
-        for one in mine:
-            issue = self.time.issued[one.sort]
-            parts = int(one.length)
-            if issue.computes:
-                if one.sort not in sorts:
-                    sorts[one.sort] = (self.sort(track.sorts[one.sort]), 0)
-                row = self.row(COMPUTES)
-                yield replace(self.in_row(track, one, row), sort=sorts[one.sort][0])
+        track = self.time.requests
+        mine = [
+            (one, self.time.issued[one.sort]) for one in track.spans if self.is_mine(track, one)
+        ]
+        for issue in (issue for _, issue in mine if not issue.computes):
+            self.row(issue.access.buffer.name)
+        for one, issue in mine:
+            if not issue.computes:
+                yield from self.request(one, issue)
                 continue
-            needed = min(parts, self.needed(issue))
-            if one.sort not in sorts:
-                sorts[one.sort] = self.request(one.sort, parts, needed)
-            row = self.row(issue.access.buffer.name)
-            for sort, first, count in zip(
-                sorts[one.sort], (0, needed), (needed, parts - needed), strict=True
-            ):
-                if count:
-                    dims = [Dim(count, start=1.0, name=PART, least=first + 1)] if parts > 1 else []
-                    alone = self.in_row(track, one, row, dims)
-                    yield replace(alone, start=one.start + first, length=1.0, sort=sort)
+            if one.sort not in self.known:
+                number = self.sort(track.sorts[one.sort])
+                self.known[one.sort] = number, number
+            sort, _ = self.known[one.sort]
+            yield replace(self.in_row(track, one, self.row(COMPUTES)), sort=sort)
 
-    def needed(self, issue: Issue) -> int:
-        """The wavefronts or lines that the worst request of an access would take at best."""
+    def request(self, one: Spans, issue: Issue) -> Iterator[Spans]:
+        """A request in wavefronts, or lines, as they come: those it needs, and those beyond."""
+        parts, first = int(one.length), 0
+        needed = self.needed(issue, parts)
+        if one.sort not in self.known:
+            self.known[one.sort] = self.sorts_of(one.sort, parts, all(needed))
+        row = self.row(issue.access.buffer.name)
+        for is_needed, same in groupby(needed):
+            count = len([*same])
+            dims = [Dim(count, start=1.0, name=PART, least=first + 1)] if parts > 1 else []
+            alone = self.in_row(self.time.requests, one, row, dims)
+            sort = self.known[one.sort][0 if is_needed else 1]
+            yield replace(alone, start=one.start + first, length=1.0, sort=sort)
+            first += count
+
+    def needed(self, issue: Issue, parts: int) -> list[bool]:
+        """Whether each wavefront of a request is needed, by the worst of its access.
+
+        Of a line that holds too little, its picture says so.
+        """
         known = self.requests.get(issue)
         if known is None or issue.access.buffer.scope != "shared":
-            return 1 << 30  # a line more is a sector more: which are in vain, its picture says
-        return max(known.lanes(known.worst).least, 1)
+            return [True] * parts
+        found = [row.needed for row in wavefronts_of(known.lanes(known.worst))]
+        return (found + [False] * parts)[:parts]
 
-    def request(self, number: int, parts: int, needed: int) -> tuple[int, int]:
+    def sorts_of(self, number: int, parts: int, alike: bool) -> tuple[int, int]:
         """The sorts of what a request needs, and of what it takes beyond that."""
         issue, sort = self.time.issued[number], self.time.requests.sorts[number]
         part = "wavefront" if issue.access.buffer.scope == "shared" else "line"
@@ -160,10 +173,9 @@ class _Rows:
             says = ",".join([f"{head}, {part} {{{PART}}} of {parts}", *turns])
             sort = sort._replace(says=says)
         asked = self.time.asked[number]
-        known = asked if asked.address is not None else None
-        first = self.sort(sort, issue, known)
-        more = self.sort(sort._replace(roles=BEYOND), issue, known) if needed < parts else first
-        return first, more
+        told = asked if asked.address is not None else None
+        first = self.sort(sort, issue, told)
+        return first, first if alike else self.sort(sort._replace(roles=BEYOND), issue, told)
 
     def sort(self, sort: Sort, issue: Issue | None = None, asked: Asked | None = None) -> int:
         """The number of a sort that is entered."""

@@ -2,7 +2,9 @@
 // put back, and what a run of it came to.
 
 import { h, prose } from "./dom.js";
-import { pictureView } from "./picture.js";
+import { pictureView, sayingView } from "./picture.js";
+
+const ORDERS = "both orders of the race";
 
 /**
  * Mark the lines of a text, `rows`, that are `lit`, by their numbers from 1 on, and put a radio
@@ -53,6 +55,6 @@ export function findingView({ ok, said, detail, picture }) {
   return [
     h(`p.wb-verdict${bad}`, { role: "status" }, h("b", {}, sign, ...prose(said))),
     detail ? h("p", {}, ...prose(detail)) : null,
-    ...(picture ? pictureView(picture, "both orders of the race") : []),
+    ...(picture ? [...pictureView(picture, ORDERS), sayingView(picture, ORDERS)] : []),
   ].filter(Boolean);
 }

@@ -3,7 +3,7 @@
 
 import { freshId, h, oneStop, spoken } from "./dom.js";
 
-const FAR = 5; // px of a press that is a drag, and no click
+const DRAGS = 5; // px of a press that is a drag, and no click
 const HEAD_LOOPS = /^\s*for ([\w, ]+) in /;
 
 /** Asks Python where things can be put; a question that is not the newest has no answer. */
@@ -202,7 +202,7 @@ export function carrying(lab, trying, asked, body, redraw) {
   });
   body.addEventListener("pointermove", (event) => {
     const { clientX, clientY } = event;
-    if (press && Math.hypot(clientX - press.x, clientY - press.y) > FAR) {
+    if (press && Math.hypot(clientX - press.x, clientY - press.y) > DRAGS) {
       body.setPointerCapture(event.pointerId);
       getSelection().removeAllRanges(); // the press began one
       body.classList.add("wb-carrying");

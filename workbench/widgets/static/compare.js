@@ -2,12 +2,14 @@
 
 import { codeView } from "./code.js";
 import { h, markup, oneStop, prose } from "./dom.js";
-import { pictureView } from "./picture.js";
+import { fillBeside } from "./fill.js";
+import { pictureView, sayingView } from "./picture.js";
 import { timesTable } from "./run.js";
 
 export function comparePane(lab) {
   const pane = h("section.wb-pane.wb-compare", { "aria-label": "Comparison" });
   const settle = oneStop(pane);
+  new ResizeObserver(() => fillBeside(pane)).observe(pane);
   return { pane, draw, inputs: () => [lab.against, lab.comparison(), lab.offline, running()] };
 
   function running() {
@@ -30,7 +32,7 @@ export function comparePane(lab) {
   }
 
   function beside({ title, picture }) {
-    return h("div", {}, h("h4", {}, title), ...pictureView(picture, title));
+    return h("div", {}, h("h4", {}, title), ...pictureView(picture, title), sayingView(picture, title));
   }
 
   function draw() {
@@ -75,6 +77,7 @@ export function comparePane(lab) {
         ),
       ),
     );
+    fillBeside(pane);
     settle();
   }
 }

@@ -45,13 +45,36 @@ export function foldUnchanged(rows, room, nests = [], keeps = () => false) {
     .filter(({ from, to }) => !must.slice(from, to).some(Boolean));
   for (const { from, to } of named) stay.fill(false, from, to); // its name is what is beside
   const shown = [];
-  for (const { stays, from, to, words } of runs(filled(stay, room, named), named)) {
+  const found = runs(filled(stay, room, named), named);
+  for (const { stays, from, to, words } of joinedRuns(found, room)) {
     const run = rows.slice(from, to);
     if (stays) shown.push(...run);
     else shown.push(foldBox(`⋯ ${words ?? `${run.length} unchanged lines`}`, run));
   }
   return shown;
 }
+
+/** Runs, of which those that may be folded are one with the next where there is no room. */
+function joinedRuns(found, room) {
+  if (found.reduce((sum, run) => sum + runHeight(run), 0) <= room) return found;
+  const made = [];
+  for (const run of found) {
+    const last = made.at(-1);
+    if (run.must || !last || last.must) made.push({ ...run, names: run.words ? 1 : 0 });
+    else {
+      last.to = run.to;
+      last.stays = last.to - last.from < RUN;
+      last.first ??= last.words ?? run.words;
+      last.names += run.words ? 1 : 0;
+      const more = last.names > 1 ? `${last.names - 1} more` : "more"; // of other lines
+      last.words = last.first && `${last.first}, and ${more}`;
+    }
+  }
+  return made;
+}
+
+/** How many rows a run takes. */
+const runHeight = ({ stays, from, to }) => (stays ? to - from : 1);
 
 /** The number of a line of the program that is shown; NaN of one that is gone. */
 const rowNumber = (row) => Number(row.querySelector(".wb-number").textContent || NaN);
@@ -67,7 +90,8 @@ function runs(stay, named = []) {
     const ends = (line) => stay[line] !== stay[k] || (!stay[k] && isFirst(line, named));
     let end = nest?.to ?? k + 1;
     while (!nest && end < stay.length && !ends(end)) end += 1;
-    found.push({ stays: stay[k] || end - k < RUN, from: k, to: end, words: nest?.words });
+    const stays = stay[k] || end - k < RUN;
+    found.push({ stays, must: stay[k], from: k, to: end, words: nest?.words });
     k = end;
   }
   return found;
@@ -81,8 +105,7 @@ const isFirst = (line, named) => named.some(({ from }) => from === line);
  */
 export function filled(stay, room, named = []) {
   const more = [...stay];
-  const rows = ({ stays, from, to }) => (stays ? to - from : 1);
-  let left = room - runs(stay, named).reduce((sum, run) => sum + rows(run), 0);
+  let left = room - runs(stay, named).reduce((sum, run) => sum + runHeight(run), 0);
   for (let k = 1; k < more.length && left > 0; k += 1) {
     const nest = named.find(({ from }) => from === k);
     const size = nest ? nest.to - nest.from : 1;

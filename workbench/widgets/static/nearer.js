@@ -10,17 +10,21 @@ import { timeline } from "./timeline.js";
 import { runningAt } from "./track.js";
 
 const LEVELS = ["whole", "block", "warp"];
-const FAR = { level: "whole" };
+const FARTHEST = { level: "whole" };
 
 /** Levels in time for the `pane` of pictures. */
 export function inTime(lab, pane) {
   let shown = null; // { from, level, near, asked, view } of the timeline that is drawn
   let aim = null; // what time a level begins at, of its track, if one was pointed at
   let wanted = null; // the clock whose request Python was asked for
-  return { crumbs, draw, light };
+  let watched = null; // the program's pane, whose words are new when it is drawn anew
+  let glows = false; // whether words of the program do
+  let brought = ""; // the statement that was brought into view
+  const anew = new MutationObserver(() => glows && glow());
+  return { crumbs, draw, light, leave };
 
   /** The picture's timeline; one that is drawn already stays where its time is. */
-  function draw({ track, near = FAR, asked = [] }, label) {
+  function draw({ track, near = FARTHEST, asked = [] }, label) {
     const from = JSON.stringify([track, near.level, near.block, near.warp]);
     if (shown?.from !== from) {
       shown?.view.stop();
@@ -38,9 +42,16 @@ export function inTime(lab, pane) {
 
   /** Once all of it stands there: what goes with the time. */
   function light() {
-    const { root } = shown.view;
-    root.nextElementSibling?.style.setProperty("--rows", shown.track.rows);
+    const program = pane.parentElement?.querySelector(".wb-program");
+    if (program && program !== watched) anew.observe(program, { childList: true, subtree: true });
+    watched = program;
     moment(shown.view.now());
+  }
+
+  /** Another picture is shown: nothing glows with a time meanwhile. */
+  function leave() {
+    if (glows) lightWords(pane.parentElement, {}, {});
+    glows = false;
   }
 
   // --- from level to level ----------------------------------------------------------------------
@@ -97,12 +108,35 @@ export function inTime(lab, pane) {
 
   // --- what goes with a time --------------------------------------------------------------------
 
+  /** The statement that runs, and its loops, in the program. */
+  function glow() {
+    if (!shown.view || shown.near.level === "whole") return leave();
+    const span = spanAt(shown.view.now());
+    glows = true;
+    const names = lab.page?.names ?? {};
+    const of = span ? shown.track.sorts[span.sort] : {};
+    lightWords(pane.parentElement, names, of);
+    if (of.statement !== brought && !shown.view.playing()) bring(of.statement, names);
+  }
+
+  /** A statement that is not in view comes to the middle of the program, if it is not folded. */
+  function bring(statement, names) {
+    const body = watched?.querySelector(".wb-body");
+    const isBlock = ({ dataset }) =>
+      dataset.k.split(" ").some((key) => names[key]?.kind === "block");
+    const words = [...(body?.querySelectorAll(".wb-pointed") ?? [])];
+    const row = words.find(isBlock)?.closest(".wb-line");
+    if (!row) return;
+    brought = statement;
+    const [top, end] = [row.offsetTop - body.scrollTop, row.offsetTop + row.offsetHeight];
+    if (top < 0 || end > body.scrollTop + body.clientHeight)
+      body.scrollTop = Math.max(0, row.offsetTop - body.clientHeight / 2);
+  }
+
   function moment(t) {
+    glow();
     const span = spanAt(t);
-    if (!span) return;
-    const { statement, loops } = shown.track.sorts[span.sort];
-    if (statement) lightWords(pane.parentElement, lab.page?.names ?? {}, { statement, loops });
-    if (shown.near.level !== "warp") return;
+    if (!span || shown.near.level !== "warp") return;
     lightPart(span);
     if (shown.asked[span.sort] && !lab.offline) ask(startOf(span));
   }
@@ -123,6 +157,7 @@ export function inTime(lab, pane) {
   function lightPart(span) {
     const mine = shown.asked[span.sort] && startOf(span) === shown.near.clock;
     const part = mine ? String(span.digits.wavefront ?? 1) : "";
+    pane.querySelector(".wb-strips")?.classList.toggle("wb-past", !mine);
     for (const one of pane.querySelectorAll(".wb-strips [data-iteration]")) {
       one.classList.toggle("wb-served-now", one.dataset.iteration === part);
     }

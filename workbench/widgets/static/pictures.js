@@ -1,8 +1,10 @@
 // The pane of the pictures, and what chooses between them.
 
 import { h, oneStop } from "./dom.js";
+import { fillPane } from "./fill.js";
+import { motionIn } from "./motion.js";
 import { inTime } from "./nearer.js";
-import { aroundOf, pictureView } from "./picture.js";
+import { aroundOf, pictureView, sayingView } from "./picture.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
 
@@ -11,6 +13,7 @@ export function machinePane(lab, menu) {
   const head = tabBar("picture", (name) => lab.show({ machine: name }));
   const controls = h("div.wb-row");
   const body = h("div.wb-body");
+  const foot = h("div.wb-foot");
   const pane = h(
     "section.wb-pane.wb-machine",
     { "aria-label": "Machine" },
@@ -18,10 +21,14 @@ export function machinePane(lab, menu) {
     head.bar,
     controls,
     body,
+    foot,
   );
   const settle = oneStop(pane);
-  const stage = pictureStage(lab, pane, body);
+  const stage = pictureStage(lab, pane, body, foot);
   let drawnFrom = "";
+  new ResizeObserver(() => fillPane(body)).observe(body);
+  const motion = motionIn(body);
+  let seen = {}; // what is drawn: the picture's name, how it looks, and whether it is only tried
   const time = inTime(lab, pane);
 
   function draw() {
@@ -45,15 +52,30 @@ export function machinePane(lab, menu) {
     }
     drawnFrom = from;
     const label = lab.setup.labels[chosen];
+    const { select, level: near } = lab.view;
+    const look = JSON.stringify([chosen, picture, select, near]);
     const moves = picture?.track ? time.draw(picture, label) : null;
+    const stays = look === seen.look && picture?.strips?.length && !moves; // and moves on
+    const moved = !stays && seen.chosen === chosen && !seen.would && !would;
+    const was = moved && motion.shapes();
     // a slider that is held must not leave the page: what stands around it is made anew
     if (moves && body.contains(moves)) aroundOf(moves, picture, label);
-    else body.replaceChildren(...pictureView(picture, label, moves));
+    else if (!stays) body.replaceChildren(...pictureView(picture, label, moves));
     if (moves) time.light();
+    else time.leave();
+    say(sayingView(picture, label));
     if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
+    if (moved && was.size) motion.moveShapes(was);
+    seen = { chosen, look, would: Boolean(would) };
     settle();
+  }
+
+  /** What was opened of it stays open. */
+  function say(saying) {
+    if (saying) saying.open = foot.querySelector("details")?.open ?? false;
+    foot.replaceChildren(...(saying ? [saying] : []));
   }
 
   function act({ verb, place, at, offered }) {

@@ -95,6 +95,15 @@ function startWorker(link, heard) {
   return worker;
 }
 
+/** Let the page's address open where the lab stands. */
+function follow(link) {
+  try {
+    history.replaceState(null, "", `#${link.split("#")[1]}`);
+  } catch {
+    // a browser takes only so many in a time: the next one tells all of the way
+  }
+}
+
 /** The model of a lab that asks by `ask`; what is answered goes to its `hear`. */
 function modelOf(ask) {
   const [state, on] = [{}, new Map()];
@@ -119,7 +128,7 @@ function modelOf(ask) {
       this.there = true;
       Object.assign(state, told);
       state.setup.plays = true; // whatever this page is called
-      if (link) history.replaceState(null, "", `#${link.split("#")[1]}`);
+      if (link) follow(link);
       if (Object.keys(told).length) tell("change");
       if (said) tell("msg:custom", said);
     },

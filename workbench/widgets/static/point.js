@@ -77,7 +77,7 @@ function indices(cell) {
   return cell.dataset.cells?.split(", ") ?? [];
 }
 
-/** Where the words of what is pointed at stand, below the picture. */
+/** Where the words of what is pointed at stand, on what is said of the picture. */
 export function pointedLine() {
-  return h("p.wb-told-cell", { "aria-hidden": "true" }, "\u00a0");
+  return h("p.wb-told-cell", { "aria-hidden": "true" });
 }

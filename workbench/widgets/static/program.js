@@ -7,6 +7,7 @@ import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
 import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
 import { gripNumbers } from "./grip.js";
+import { motionIn } from "./motion.js";
 import { tabBar } from "./tabs.js";
 import { triedHead } from "./trying.js";
 
@@ -55,6 +56,8 @@ export function programPane(lab, breaking, trying, asked, refolded) {
     keepFocus(pane, draw);
     refolded();
   }).observe(pane);
+  const motion = motionIn(body);
+  let seen = []; // the program and the pane that are drawn
   let brought = ""; // the lines of what was found that were brought into view
   let shown = ""; // the program and pane whose first change was brought into view
   const unfolded = new Set(); // the numbers of its lines that a learner unfolded
@@ -98,12 +101,16 @@ export function programPane(lab, breaking, trying, asked, refolded) {
     const now = `${lab.at} ${chosen}`;
     if (now !== shown) unfolded.clear();
     const made = codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds, keeps());
+    const moved = seen[1] === chosen && seen[0] !== lab.at && !tried && !now_ && !lab.carries;
+    const was = moved && motion.lines();
     body.replaceChildren(...made);
     if (lab.tried || lab.carries) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") [grips, carried].forEach((one) => one.mark());
     if (!tried && !lab.carries) changes.drawn(now !== shown && !now_);
+    if (moved) motion.moveLines(was);
+    if (!tried && !lab.carries) seen = [lab.at, chosen];
     shown = now;
     settle();
   }

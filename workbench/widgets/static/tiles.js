@@ -4,13 +4,17 @@
 
 import { h, prose } from "./dom.js";
 import { CELLS, LANE, lightKin, lightWords, markStrip, pointedLine, clearMarks } from "./point.js";
+import { fillPane } from "./fill.js";
 import { fits, outlinesAt, pointAt, saidAt, slidesTo, slideTo } from "./scene.js";
 import { loopSlider } from "./slider.js";
 
 const MOVED = 4; // px that a press moves before it drags
 
-/** The stage of the pictures in `body`, of any kind; `controls` are for the tiling picture. */
-export function pictureStage(lab, pane, body) {
+/**
+ * The stage of the pictures in `body`, of any kind, with what is said of them in `foot`; `controls`
+ * are for the tiling picture.
+ */
+export function pictureStage(lab, pane, body, foot) {
   let picture = null; // that is drawn
   let wanted = {}; // where axes were moved to, until that picture is here
   let puts = []; // functions that put levels and slider where they stand
@@ -30,15 +34,20 @@ export function pictureStage(lab, pane, body) {
   /** What a picture gets once it is in the body. */
   function draw(drawn) {
     picture = drawn?.at || drawn?.strips ? drawn : null;
-    body.querySelector(".wb-strips")?.after(line);
-    if (!picture?.at) return;
+    foot.append(line);
+    if (picture?.at) level();
+    fillPane(body);
+    if (last && picture?.at)
+      point({ ...last, target: document.elementFromPoint(last.clientX, last.clientY) });
+  }
+
+  function level() {
     putAll();
     const [level] = shownLevel();
     strips().forEach((strip, number) => {
       strip.style.display = picture.levels.length && number !== level ? "none" : "";
     });
     slide();
-    if (last) point({ ...last, target: document.elementFromPoint(last.clientX, last.clientY) });
   }
 
   function strips() {
@@ -73,8 +82,8 @@ export function pictureStage(lab, pane, body) {
     const said = saidAt(picture.slides, select);
     const [, ...rest] = picture.caption.split("\n");
     const caption = [said.caption || picture.caption.split("\n")[0], ...rest].join("\n");
-    body.querySelector(".wb-caption").replaceChildren(...prose(caption));
-    const rows = body.querySelectorAll(".wb-table tbody tr");
+    foot.querySelector(".wb-caption").replaceChildren(...prose(caption));
+    const rows = foot.querySelectorAll(".wb-table tbody tr");
     for (const [row, column, words] of said.table) rows[row].children[column].textContent = words;
     return true;
   }
@@ -174,8 +183,9 @@ export function pictureStage(lab, pane, body) {
     const number = strips().indexOf(strip);
     if (number < 0 || !picture?.fields) return null;
     const shown = strip.getBoundingClientRect();
-    const scale = strip.viewBox.baseVal.width / shown.width;
-    const [x, y] = [event.clientX - shown.left, event.clientY - shown.top].map((n) => n * scale);
+    const { x: left, y: top, width, height } = strip.viewBox.baseVal;
+    const x = left + ((event.clientX - shown.left) * width) / shown.width;
+    const y = top + ((event.clientY - shown.top) * height) / shown.height;
     const found = pointAt(picture.fields, number, selection(), x, y);
     return found && { ...found, strip, number };
   }
@@ -267,7 +277,7 @@ export function pictureStage(lab, pane, body) {
   function forget() {
     clearMarks(body);
     lightKin(body, null);
-    line.textContent = "\u00a0";
+    line.textContent = "";
     lightWords(pane.parentElement, lab.page?.names ?? {}, {});
   }
 }

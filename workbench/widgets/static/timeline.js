@@ -10,7 +10,8 @@ import { goesOnAt, timeBy, timeText, toldAt, unitText } from "./track.js";
 
 const PRESSED = 4; // px that a press moves before it drags
 const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line of words
-const [THICK, MOST_THICK] = [10, 28]; // px of a place with numbers, and the most
+const [THICK, MOST_THICK] = [10, 28]; // px of a place that is seen by itself, and the most
+const LETTERS = 12; // px of a box that has room for a number
 const MOST_ROW = 240; // px of a row of one place
 const TOLD = 334; // ms between two changes of words while it plays: three a second
 
@@ -20,8 +21,8 @@ const TOLD = 334; // ms between two changes of words while it plays: three a sec
  * with a `row` chosen; `brief` words leave the time out, and `adds(t)` are more of them.
  * `choose(span, t)` is called for a span that is clicked at a time, `moment(t)` where time has
  * moved, at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`, `now()`,
- * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, and what runs
- * `there()`.
+ * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, what runs
+ * `there()`, and whether it is `playing()`.
  */
 export function timeline({
   track,
@@ -66,7 +67,7 @@ export function timeline({
   if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(plot);
   put(t);
   const there = () => runningAt(track, t).find((span) => span.row === chosen);
-  const known = { now: () => t, row: () => chosen, there };
+  const known = { now: () => t, row: () => chosen, there, playing: player.playing };
   return { root, stop: player.stop, go: halt, step, mark, ...known };
 
   // --- time -------------------------------------------------------------------------------------
@@ -319,7 +320,7 @@ function boxPaths(place, boxes) {
 
 function labelIn(place, role, start, end, y, height, label = "") {
   const [x, right] = [Math.max(place.x(start), place.left), place.x(end)];
-  if (!label || height < THICK || right - x < label.length * LETTER + 4) return [];
+  if (!label || height < LETTERS || right - x < label.length * LETTER + 4) return [];
   const about = { x: (x + right) / 2, y: y + height / 2 + 4, "text-anchor": "middle" };
   return [shape("text", { ...about, class: "wb-words" }, label)];
 }

@@ -1,0 +1,97 @@
+"""Pictures fill their pane, and move from where they were; words and lines keep their size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul, naive
+from benchmarks.panes import FREE, MEASURE, OTHER, SIDE, SIZES, TEXT
+from tests.browser.plain import Plain
+
+PANES = ["tiles", "memory", "who", "banks", "sectors", "occupancy", "roofline"]
+
+# Each animation stays at its beginning, and is kept.
+HOLD = """() => {
+  const animate = Element.prototype.animate;
+  window.begun = [];
+  Element.prototype.animate = function (from, options) {
+    const one = animate.call(this, from, options);
+    one.pause();
+    window.begun.push([one, from, this]);
+    return one;
+  };
+}"""
+# Where a shape is seen; and a rectangle of a key that moves, null while none does.
+BOX = """el => {
+  const { left, top, width, height } = el.getBoundingClientRect();
+  return [left, top, width, height];
+}"""
+BEGINS = f"""key => {{
+  const mine = ([, [from], shape]) => from.width && shape.parentNode.dataset.key === key;
+  const [, , rect] = window.begun.find(mine) ?? [];
+  return rect ? ({BOX})(rect) : null;
+}}"""
+
+
+def rect(lab: Locator, key: str) -> Locator:
+    return lab.locator(f'.wb-machine g[data-key="{key}"] rect').filter(visible=True).first
+
+
+def begins(plain: Plain, key: str) -> Any:
+    """Where a rectangle of that key is when it begins to move: left, top, width and height."""
+    return plain.page.wait_for_function(BEGINS, arg=key).json_value()
+
+
+@pytest.mark.parametrize("size", ["829", "full"])
+def test_each_picture_meets_its_pane(plain: Plain, size: str):
+    sch = blocking_with_shared(wb.Schedule(matmul(64)), 2, 2, 4, 4, 4)
+    lab = plain.open([wb.lab(wb.Schedule(sch.func), panes=PANES)]).locator(".wb-lab")
+    plain.page.set_viewport_size(SIZES[size])
+    for pane in PANES:
+        name = "who does what" if pane == "who" else pane
+        lab.get_by_role("tab", name=name).click()
+        expect(lab.locator(".wb-machine .wb-strips > svg").filter(visible=True)).not_to_have_count(
+            0
+        )
+        found = lab.locator(".wb-machine .wb-body").evaluate(MEASURE)
+        least, most = sorted(found["sides"])
+        assert most > SIDE and (pane not in FREE or least > OTHER), (pane, found)
+        small, large = found["text"]
+        assert TEXT[0] - 0.1 < small and large < TEXT[1] + 0.1, (pane, found)
+
+
+def test_a_step_moves_what_it_changes_and_a_level_comes_out_of_the_one_before(plain: Plain):
+    sch = naive(wb.Schedule(matmul(64)), 4)
+    sch.cache_read("C_update", "A", "shared")
+    lab = plain.open([wb.lab(sch, panes=["memory", "tiles"])]).locator(".wb-lab")
+    plain.page.emulate_media(reduced_motion="no-preference")
+    lab.get_by_role("tab", name="memory").click()
+    expect(rect(lab, "load A>A_shared")).to_be_visible()
+    lab.get_by_role("button", name="undo").click()
+    expect(lab.locator('.wb-machine g[data-key="load A>A_shared"]')).to_have_count(0)
+    plain.page.keyboard.press("Shift")  # what moves now is at its end
+    long = rect(lab, "load A").evaluate(BOX)
+    plain.page.evaluate(HOLD)
+    lab.get_by_role("button", name="redo").click()
+    assert begins(plain, "load A>A_shared") == pytest.approx(long, abs=1)
+    assert plain.page.evaluate("() => window.begun.some(([, , el]) => el.matches('.wb-line'))")
+    plain.page.keyboard.press("Shift")
+    assert plain.page.evaluate("() => window.begun.every(([one]) => one.playState === 'finished')")
+
+    lab.get_by_role("tab", name="tiles").click()
+    expect(rect(lab, "A>block")).to_be_visible()
+    tile = rect(lab, "A>block").evaluate(BOX)
+    lab.get_by_role("button", name="block", exact=True).click()
+    assert begins(plain, "A>block") == pytest.approx(tile, abs=1)
+
+    plain.page.emulate_media(reduced_motion="reduce")
+    lab.get_by_role("tab", name="memory").click()
+    expect(rect(lab, "load A>A_shared")).to_be_visible()
+    lab.get_by_role("button", name="undo").click()
+    expect(lab.locator(".wb-machine .wb-arrived")).not_to_have_count(0)
+    plain.page.keyboard.press("Shift")
+    expect(lab.locator(".wb-machine .wb-arrived")).to_have_count(0)

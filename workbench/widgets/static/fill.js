@@ -1,0 +1,172 @@
+// How large pictures are drawn: shapes grow until what is drawn meets its pane; words and lines do
+// not grow with them.
+
+const [SMALL, LARGE] = [12, 15]; // px of words
+const ROOMY = 0.8; // smaller than that a picture shows its short words, or its pane scrolls
+const SMALLEST = 0.5; // and no shape is drawn
+const TALL = 2.5; // times its width to which a picture is stretched at most
+const BESIDE = 0.6; // of a comparison's height are for its pictures
+const BAR = 15; // px that a scroll bar may take
+const BELOW_TIME = 150; // below what runs in time, at least
+const EDGE = 1; // px left free around all that is drawn, for its lines
+const [ABOVE, BELOW] = [0.78, 0.22]; // of the size of words, from their baseline
+
+const inks = new WeakMap(); // what is drawn in a strip, which is measured once
+
+/** Make the strips that are shown in `body` as large as it allows. */
+export function fillPane(body) {
+  const strips = [...body.querySelectorAll(".wb-strips > svg")];
+  const shown = strips.filter((strip) => strip.style.display !== "none");
+  const above = body.querySelector(".wb-track")?.offsetHeight ?? 0;
+  const wide = body.offsetWidth - 1; // which may be rounded up
+  const high = Math.max(body.clientHeight - above - 1, above && BELOW_TIME);
+  if (!shown.length || wide < 1 || high < 1) return;
+  const drawn = shown.map((strip) => ({ strip, ...inkOf(strip) }));
+  const rows = rowsOf(drawn, wide, high);
+  const heights = rows.map((row) => Math.max(...row.map(({ size }) => size[1])));
+  const all = sum(heights);
+  const least = shown.some(isRead) ? ROOMY : SMALLEST;
+  const room = all * least > high ? wide - BAR : wide;
+  rows.forEach((row, k) => {
+    const height = Math.max((high * heights[k]) / all, heights[k] * least);
+    const across = sum(row.map(({ size }) => size[0]));
+    for (const one of row) {
+      const wide_ = (room * one.size[0]) / across;
+      put(one, wide_, ...scalesOf(one, wide_, height));
+    }
+  });
+}
+
+/** Make pictures beside each other as large as the narrowest of them allows, at one scale. */
+export function fillBeside(pane) {
+  const strips = [...pane.querySelectorAll(".wb-beside .wb-strips > svg")];
+  const drawn = strips
+    .filter((strip) => strip.style.display !== "none")
+    .map((strip) => ({ strip, ...inkOf(strip), wide: strip.parentElement.clientWidth }));
+  if (!drawn.length || !drawn.every(({ wide }) => wide)) return;
+  const high = pane.clientHeight * BESIDE;
+  const scale = Math.min(...drawn.map(({ edges, wide }) => oneScale(edges, wide, high)));
+  for (const one of drawn) put(one, one.wide, scale, scale);
+}
+
+/** Whether it is read row by row: its words, which stand close, all stay. */
+function isRead(strip) {
+  return "scrolls" in strip.dataset || "free" in strip.dataset;
+}
+
+/** The strips in rows, so many beside each other as leaves them largest. */
+function rowsOf(drawn, wide, high) {
+  let best = { scale: 0, rows: [drawn] };
+  for (let count = 1; count <= drawn.length; count++) {
+    const rows = [];
+    for (let k = 0; k < drawn.length; k += count) rows.push(drawn.slice(k, k + count));
+    const across = Math.max(...rows.map((row) => sum(row.map(({ size }) => size[0]))));
+    const down = sum(rows.map((row) => Math.max(...row.map(({ size }) => size[1]))));
+    const scale = Math.min(wide / across, high / down);
+    if (scale > best.scale) best = { scale, rows };
+  }
+  return best.rows;
+}
+
+/** The edges of what is drawn in a strip, and its size at its natural scale. */
+function inkOf(strip) {
+  if (!inks.has(strip)) {
+    const edges = [];
+    for (const shape of strip.querySelectorAll("rect, path, text:not([data-slide])")) {
+      if (shape.closest(".wb-pointing")) continue;
+      edges.push(shape.tagName === "text" ? wordEdges(shape) : shapeEdges(shape));
+    }
+    inks.set(strip, { edges, size: boxAt(edges, 1, 1).size });
+  }
+  return inks.get(strip);
+}
+
+/** Left, top, right, bottom of a shape; of words, too, how far they reach at a size of 1 px. */
+function shapeEdges(shape) {
+  const { x, y, width, height } = shape.getBBox();
+  return { at: [x, y, x + width, y + height], reach: [0, 0, 0, 0] };
+}
+
+function wordEdges(words) {
+  const [x, y] = ["x", "y"].map((name) => Number(words.getAttribute(name)));
+  const size = parseFloat(getComputedStyle(words).fontSize);
+  const wide = words.getComputedTextLength() / size;
+  const left = { start: 0, middle: wide / 2, end: wide }[words.getAttribute("text-anchor")];
+  return { at: [x, y, x, y], reach: [left, ABOVE, wide - left, BELOW] };
+}
+
+/** How tall words are where shapes are so many times their natural size. */
+function wordsAt(scale) {
+  return Math.min(Math.max(SMALL * scale, SMALL), LARGE);
+}
+
+/** The box of what is drawn, in px, and the size of that, where it is scaled so. */
+function boxAt(edges, across, down) {
+  const size = wordsAt(Math.min(across, down));
+  const scale = [across, down, across, down];
+  const box = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const { at, reach } of edges) {
+    for (let k = 0; k < 2; k++) {
+      box[k] = Math.min(box[k], at[k] * scale[k] - reach[k] * size);
+      box[k + 2] = Math.max(box[k + 2], at[k + 2] * scale[k] + reach[k + 2] * size);
+    }
+  }
+  return { box, size: [box[2] - box[0] + 2 * EDGE, box[3] - box[1] + 2 * EDGE] };
+}
+
+/** The largest scale, up to `most`, with which what is measured by `size` has `room`. */
+function largest(size, room, most = 16) {
+  let [low, high] = [0, most];
+  for (let turn = 0; turn < 20; turn++) {
+    const middle = (low + high) / 2;
+    if (size(middle) <= room) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The scale with which a strip has so much room; it is no smaller than can be read, if it may. */
+function oneScale(edges, wide, high, least = SMALLEST) {
+  const both = largest((scale) => boxAt(edges, scale, scale).size[0] / wide, 1);
+  const upright = largest((scale) => boxAt(edges, scale, scale).size[1] / high, 1);
+  return Math.max(Math.min(both, upright), Math.min(least, both));
+}
+
+/** The two scales of a strip: what is free in its proportions takes all of the room. */
+function scalesOf({ strip, edges }, wide, high) {
+  const least = isRead(strip) ? ROOMY : SMALLEST;
+  const one = oneScale(edges, wide, high, least);
+  if (!("free" in strip.dataset)) return [one, one];
+  const upright = largest((scale) => boxAt(edges, scale, scale).size[1] / high, 1);
+  const across = largest((scale) => boxAt(edges, scale, upright).size[0] / wide, 1);
+  const most = across * TALL;
+  const down = largest((scale) => boxAt(edges, across, scale).size[1] / high, 1, most);
+  return [across, Math.max(down, least)];
+}
+
+/** Draw a strip so large, in the middle of so many px. */
+function put({ strip, edges }, wide, across, down) {
+  const { box, size } = boxAt(edges, across, down);
+  const [left, top] = [(box[0] - EDGE) / across, (box[1] - EDGE) / down];
+  strip.setAttribute("viewBox", [left, top, size[0] / across, size[1] / down].join(" "));
+  strip.setAttribute("preserveAspectRatio", "none");
+  strip.toggleAttribute("data-small", across < ROOMY); // its legend has no room
+  for (const words of strip.querySelectorAll("[data-short]")) shorten(words, across < ROOMY);
+  const { style } = strip;
+  style.setProperty("--wide", `${size[0]}px`);
+  style.setProperty("--aside", `${Math.max(wide - size[0] - 0.1, 0) / 2}px`); // to the next in its row
+  style.setProperty("--high", `${size[1]}px`);
+  style.setProperty("--across", String(across));
+  style.setProperty("--down", String(down));
+  style.setProperty("--size", `${wordsAt(Math.min(across, down))}px`);
+}
+
+function shorten(words, small) {
+  const { dataset } = words;
+  dataset.long ??= words.textContent;
+  words.textContent = small ? dataset.short : dataset.long;
+}
+
+function sum(numbers) {
+  return numbers.reduce((all, number) => all + number, 0);
+}
