@@ -31,7 +31,8 @@ def test_a_lane_is_pointed_at_and_chosen_and_a_swizzle_seen(plain: Plain):
     turn_to(lab, "fragments")
     expect(lab.locator(".wb-costs")).to_contain_text("modelled")
     lab.evaluate(QUIET)  # what comes late draws the program anew, and folds it
-    lab.get_by_role("button", name=re.compile("unchanged lines")).last.click()
+    folded = lab.locator(".wb-program .wb-fold", has_text='T.block("C_update_o")')
+    folded.get_by_role("button").first.click()
     call = lab.get_by_label("call ")
     expect(call).to_have_value("mma.sync of C_update_o")
     lab.locator('g[data-lanes="13"] text').first.hover()
