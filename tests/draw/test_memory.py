@@ -138,6 +138,11 @@ def test_no_line_crosses_a_box(make):
         nothing_crosses(scene)
 
 
+def test_the_words_of_two_bands_that_were_others_before_fit_above_the_work():
+    for scene in drawn(insight.memory(kept()), insight.memory(shared())):
+        nothing_crosses(scene)
+
+
 def nothing_crosses(scene: Scene) -> None:
     """No band of now or before meets a buffer, the cache, the work, or another; all arrive."""
     bands = rects(scene, "read", "write")

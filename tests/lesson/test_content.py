@@ -33,7 +33,8 @@ CALLS = (
     "call one of elementwise, window, product, stages, smoothed, bound, strided, fetched, "
     "one_each, tiled, prefetched, staged, convolution, one_output_each, tiled_convolution, "
     "tile_convolution, on_tensor_cores, layer, half_product, half_tiles, under_way, "
-    "launch, in_registers, in_shared, tile_layer, share_out, with numbers, texts and start"
+    "launch, in_registers, in_shared, tile_layer, share_out, start_apart, "
+    "with numbers, texts and start"
 )
 MEND = "leave it out, or mend its name"
 

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,12 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
         "square tiles",
         lambda s: tensor_cores(s, (2, 2), (2, 2), 1),
         "at most 27 shared loads for each output",
+    ),
+    (
+        "warp_tiles",
+        "more tiles than the sums have room for",
+        lambda s: tensor_cores(s, (1, 2), (4, 4), 1),
+        "at most 64 registers of each thread for the sums of its warp",
     ),
     (
         "warp_tiles",
@@ -714,9 +721,12 @@ def test_idle_threads_are_a_cost_that_can_be_named():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_report_is_html_too(name: str):
     exercise = lesson.exercise(name)
-    html, _, script = exercise.check(exercise.schedule())._repr_html_().partition("<script>")
+    report = exercise.check(exercise.schedule())
+    html, _, script = report._repr_html_().partition("<script>")
     assert "Not yet" in html and "`" not in html
     assert script.count("</script>") == 1 and script.endswith("</script></div>")
+    long = replace(report, steps="\n".join(map(str, range(42))))._repr_html_()
+    assert "<details><summary>42 steps</summary><pre" in long and "<details>" not in html
 
 
 def test_a_kernel_without_barriers_does_not_hide_those_of_another():

@@ -271,9 +271,12 @@ def test_uses_of_an_element_by_a_thread_and_by_a_block():
     assert {by: (v.truth, v.why) for by, v in verdicts.items()} == {
         "thread": (
             "2 times",
-            "the first thread reads 16 elements of A, 32 times in all. So it is.",
+            "the first thread reads 16 elements of A, 32 times in all: 2 times each. So it is.",
         ),
-        "block": ("4 times", "the first block reads 32 elements of A, 128 times in all. So it is."),
+        "block": (
+            "4 times",
+            "the first block reads 32 elements of A, 128 times in all: 4 times each. So it is.",
+        ),
     }
 
 

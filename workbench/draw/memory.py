@@ -32,6 +32,7 @@ LANE, INSET = 71.0, 4.0  # px of a lane; how far a place lies inside the one aro
 MOST = 3  # lanes beside each other: so many fit a phone
 CHIP, GAP, L2, LINE = 34.0, 73.0, 16.0, 15.0
 SAID = 54.0  # px; the height of what is said of a place
+IN_A_GAP = 4  # lines of words
 HEAD, WORK = 7.0, 24.0  # px; the heights of an arrowhead and of where data is used
 THINNEST, THICKEST = 3.0, 30.0  # px of a band
 HAIR = 1.5  # px of one that takes next to no time
@@ -105,7 +106,7 @@ def memory_picture(
     step `before` is hatched.
     """
     lanes = lanes_of(memory, before)
-    rows = _rows(memory.levels, GAP + LINE * _lines_of_time(lanes, times))
+    rows = _rows(memory.levels, GAP + LINE * _more_lines(lanes, times))
     sides = _side_by_side(lanes)
     # halves of a pane are too low for the words of several: they scroll
     several = len(sides) > 1
@@ -198,14 +199,19 @@ def _rows(levels: Sequence[Level], gap: float) -> _Rows:
     return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work)
 
 
-def _lines_of_time(lanes: Sequence[Lane], times: Times | None) -> int:
-    """How many times stand below each other on the bands between two places, at most."""
+def _more_lines(lanes: Sequence[Lane], times: Times | None) -> int:
+    """How many lines the words between two places need beyond those that a gap has room for.
+
+    A time is one; of bands beside each other the words stand below each other.
+    """
+    timed: Counter[tuple[str, int, int]] = Counter()
     told: Counter[tuple[str, int, int]] = Counter()
     for lane in lanes:
         for band in lane.bands:
-            if times is not None and (band.buffer, band.load) in times.now:
-                told[(band.buffer, *_route(band))] += 1
-    return max(told.values(), default=0)
+            route = (band.buffer, *_route(band))
+            timed[route] += times is not None and (band.buffer, band.load) in times.now
+            told[route] += 1 + band.load + (band.at is not None) + (band.before is not None)
+    return max((max(timed[one], timed[one] + told[one] - IN_A_GAP) for one in told), default=0)
 
 
 def _strip(

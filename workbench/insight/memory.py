@@ -144,7 +144,7 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     """Where the buffers of `func` live, and how much every thread together loads and stores.
 
     A buffer in shared or local memory takes the box that one block or thread touches of it, times
-    its copies in a pipeline.
+    its copies in a pipeline. Of fragments, which a warp holds together, a thread holds a 32nd.
     `target` gives the capacity of shared memory.
     """
     found = by_buffer(accesses(func))
@@ -172,7 +172,16 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
         for way, loads in ways.items()
     )
     names = tuple(tuple(b.name for b in lane) for lane in lanes)
-    return Memory(levels, flows, names, _caption(levels), _table(levels, flows))
+    together = sum(_WARP * uses[b].bytes for b in order if _is_of_a_warp(b))
+    return Memory(levels, flows, names, _caption(levels, together), _table(levels, flows))
+
+
+_WARP = 32  # threads
+
+
+def _is_of_a_warp(buffer: Buffer) -> bool:
+    """Whether it is fragments whose cells no program gives to threads: each has its share."""
+    return buffer.tag.startswith("wmma.") or buffer.tag == "metal.simdgroup"
 
 
 def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Level:
@@ -211,12 +220,13 @@ def _use(
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
     held = prod(buffer.shape) if buffer.scope == "global" else _held(found, buffer.scope)
+    owners = _WARP if _is_of_a_warp(buffer) else 1
     return BufferUse(
         buffer.name,
         buffer.type,
         buffer.shape,
         _role(func, buffer, found),
-        held * times * size,
+        held * times * size // owners,
         loads,
         stores,
         loads * size,
@@ -343,8 +353,11 @@ def _loops_around(func: PrimFunc, access: Access) -> list[For]:
     return known.all_loops_above(stmt) if stmt else []
 
 
-def _caption(levels: Sequence[Level]) -> str:
-    """One sentence: what goes to global memory, and what is kept nearer."""
+def _caption(levels: Sequence[Level], together: int) -> str:
+    """One sentence: what goes to global memory, and what is kept nearer.
+
+    Of that a warp holds `together` so many bytes of fragments.
+    """
     far = levels[0]
     sentence = (
         f"{count_text(far.loads, 'load')} from and {count_text(far.stores, 'store')} to "
@@ -356,6 +369,8 @@ def _caption(levels: Sequence[Level]) -> str:
         for level in levels[1:]
         if level.buffers
     ]
+    if together:
+        near.append(f"a warp holds {count_text(together, 'byte')} of fragments together")
     return "; ".join([sentence, *near]) + "."
 
 

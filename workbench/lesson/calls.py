@@ -44,6 +44,7 @@ BUILDERS: Mapping[str, Callable[..., Any]] = {
     "in_shared": scheduled(in_shared),
     "tile_layer": scheduled(spaces.tile_layer),
     "share_out": scheduled(tile_convolutions.share_out),
+    "start_apart": scheduled(tile_convolutions.start_apart),
 }
 """What a file may call. Nothing else is run: a file is data."""
 

@@ -259,6 +259,26 @@ def on_tensor_cores(call: Literal["mma_sync", "mma.sync"] = "mma_sync") -> Measu
     return Measure(f"all products in calls of {call}", found, why)
 
 
+def registers_of_sums(func: PrimFunc) -> int:
+    """How many registers of each thread hold the sums of its warp, in fragments of ``wmma``."""
+    held = insight.fragments(kernels(func))
+    return sum(f.tiles * f.registers for f in held if f.scope == "wmma.accumulator")
+
+
+def at_most_registers_of_sums(most: int) -> Measure:
+    """Few registers for the sums of a warp's tiles."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        held = registers_of_sums(func)
+        return 0 < held <= most, f"{held:,}" if held else "no sums in fragments"
+
+    why = (
+        "A thread has 255 registers at most, and a multiprocessor 65,536 for all of its threads: "
+        "the more each takes, the fewer warps run there at once."
+    )
+    return Measure(f"at most {most} registers of each thread for the sums of its warp", found, why)
+
+
 def at_most_shared(most: int) -> Measure:
     """Little shared memory for each block."""
 

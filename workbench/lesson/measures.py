@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from math import inf, prod
 
 from workbench import insight, target
 from workbench.check.kernels import extent_of
-from workbench.diag import count_text
+from workbench.diag import Fail, count_text
 from workbench.ir import Buffer, For, Kernel, PrimFunc, dtypes, walk
 from workbench.ir.equal import structural_hash
 from workbench.lesson.banks import most_wavefronts, sectors_of
@@ -21,6 +22,7 @@ from workbench.lesson.goals import (
     groups_under_way,
     kernels,
     microseconds,
+    registers_of_sums,
     shared_bytes,
 )
 from workbench.lesson.machine import Launch, idle_lanes, length, start_of
@@ -36,6 +38,7 @@ from workbench.lesson.predict import (
 )
 from workbench.lesson.trials import lines_of
 from workbench.lower.warp_calls import WARP, WarpCall, warp_call, warp_calls
+from workbench.schedule import Schedule
 
 
 def cell_of(of: str) -> tuple[str, tuple[int, ...]]:
@@ -92,9 +95,21 @@ def _questions_of_the_padding(func: PrimFunc, of: str) -> str:
 
 def _registers_of_the_sums(func: PrimFunc, of: str) -> str:
     """How many registers of each thread hold the sums of its warp, in fragments."""
-    sums = [f for f in insight.fragments(kernels(func)) if f.scope == "wmma.accumulator"]
     by_lanes = sum(_registers(buffer) for buffer in _held_by_lanes(func)[0])
-    return count_text(by_lanes + sum(f.tiles * f.registers for f in sums), "register")
+    return count_text(by_lanes + registers_of_sums(func), "register")
+
+
+def _loop_of_an_intrinsic(func: PrimFunc, of: str) -> str:
+    """The outermost loop that `tensorize` takes with the intrinsic of that name.
+
+    A name that several loops have is not taken.
+    """
+    sch = Schedule(func)
+    for name in (node.loop_var.name for node in walk(func.body) if isinstance(node, For)):
+        with suppress(Fail):
+            sch.tensorize(name, of)
+            return f"loop {name}"
+    return "no loop"
 
 
 def _registers_of_the_factors(func: PrimFunc, of: str) -> str:
@@ -167,6 +182,7 @@ MEASURES: Mapping[str, Callable[[PrimFunc, str], str]] = {
     "calls of a warp": lambda func, of: times(insight.calls_of_a_warp(kernels(func), of)),
     "registers of the sums": _registers_of_the_sums,
     "registers of the factors": _registers_of_the_factors,
+    "loop of an intrinsic": _loop_of_an_intrinsic,
     "groups under way": lambda func, of: count_text(groups_under_way(func), "group"),
     "who holds": _holder,
     "questions of the padding": _questions_of_the_padding,

@@ -297,7 +297,7 @@ def how_often_used(
     text: str,
     choices: tuple[int, ...],
     *,
-    by: Literal["block", "thread"],
+    by: Literal["block", "thread", "warp"],
     steps: str,
     why: Mapping[int, str],
     axes: tuple[str, ...] = ("threadIdx.x",),
@@ -308,6 +308,7 @@ def how_often_used(
 ) -> Question:
     """Ask how often the first thread (or the first block) reads each element of `buffer` it needs.
 
+    Where `threadIdx.x` is not bound, a thread is a whole "warp", which is asked of then.
     The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
     has a block of that name under a bound loop; with `asked`, only the program that has just these
     `nests`. `why` explains numbers that may come out, `others` and `slips` wrong choices.
@@ -326,8 +327,9 @@ def how_often_used(
         if not cells:
             return None
         who = f"the first {by} reads {cells:,} elements of {buffer}, {reads:,} times in all"
-        reason = f"{who}. {why.get(round(reads / cells), '')}"
-        return Verdict(times(round(reads / cells)), reason.rstrip(), wrong(func))
+        truth = times(round(reads / cells))
+        reason = f"{who}: {truth} each. {why.get(round(reads / cells), '')}"
+        return Verdict(truth, reason.rstrip(), wrong(func))
 
     return Question(
         name=f"uses of {buffer} by a {by} after {steps}",
@@ -338,7 +340,7 @@ def how_often_used(
     )
 
 
-def use_times(func: PrimFunc, buffer: str, by: Literal["block", "thread"]) -> str:
+def use_times(func: PrimFunc, buffer: str, by: Literal["block", "thread", "warp"]) -> str:
     """How often the first block or thread reads each element of `buffer` it needs, in words."""
     reads, cells = _reads_of_one(func, buffer, by)
     return times(round(reads / cells)) if cells else ""
@@ -355,7 +357,9 @@ def _stages(func: PrimFunc) -> set[str]:
     return {node.block.name for node in below if isinstance(node, BlockRealize)}
 
 
-def _reads_of_one(func: PrimFunc, buffer: str, by: Literal["block", "thread"]) -> tuple[int, int]:
+def _reads_of_one(
+    func: PrimFunc, buffer: str, by: Literal["block", "thread", "warp"]
+) -> tuple[int, int]:
     """How often the first block, or its first thread, reads `buffer`, and how many cells of it."""
     units = ("block",) if by == "block" else ("block", "thread")
     return _reads_of(func, buffer, dict.fromkeys(units, (0, 0, 0)))

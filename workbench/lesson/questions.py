@@ -7,7 +7,7 @@ and programs are in `content`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
@@ -74,11 +74,13 @@ def _loads(entry: Entry, shared: Mapping[str, Any]) -> Question:
 
 
 def _uses(entry: Entry, shared: Mapping[str, Any]) -> Question:
+    users: dict[str, Literal["block", "thread", "warp"]]
+    users = {"block": "block", "thread": "thread", "warp": "warp"}
     return how_often_used(
         entry.text("of"),
         entry.text("text"),
         entry.each("choices", int),
-        by="block" if entry.choice("by", ("block", "thread")) == "block" else "thread",
+        by=users[entry.choice("by", users)],
         why=_whys(entry),
         axes=entry.each("axes", str, ["threadIdx.x"]),
         stage=entry.text("stage", "") or None,

@@ -39,7 +39,9 @@ def _tensorir(func: PrimFunc) -> str:
 
 
 def _cuda(func: PrimFunc) -> str:
-    return build(func, least_target(func)).source
+    """From the first kernel on: what it calls stands above it, and no question is of that."""
+    source = build(func, least_target(func)).source
+    return source[source.rfind("\n", 0, source.index("__global__")) + 1 :]
 
 
 def _head(func: PrimFunc) -> str:

@@ -73,7 +73,7 @@ class Report(float):
     def _repr_html_(self) -> str:
         rows = "".join(f"<li>{_html(row)}</li>" for row in self.rows)
         below = f"<p>{prose(self.graded)}</p>" if self.graded else ""
-        below += preformatted(self.steps) if self.steps else ""
+        below += _steps_in_html(self.steps) if self.steps else ""
         below += "".join(f"<p>{prose(note)}</p>" for note in self.notes)
         head = f"<p><b>{prose(self.headline)}</b></p>"
         body = f'{head}<ul style="list-style:none">{rows}</ul>{below}'
@@ -85,6 +85,14 @@ def arriving(body: str) -> str:
     run = "const at = document.currentScript?.parentElement;\nif (at) arrive(at);"
     script = f"(() => {{\n{static.reveal_script()}\n{run}\n}})()"
     return f"<div>{body}<script>{script}</script></div>"
+
+
+MANY = 12  # lines of steps that stand open; more are folded
+
+
+def _steps_in_html(steps: str) -> str:
+    lines, shown = steps.count("\n") + 1, preformatted(steps)
+    return shown if lines <= MANY else f"<details><summary>{lines} steps</summary>{shown}</details>"
 
 
 def _html(row: Row) -> str:

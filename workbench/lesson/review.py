@@ -298,7 +298,7 @@ def progress() -> Progress:
     07 own operator            0 of 4            0 of 6              0 of 4 points
     08 why is it slow          0 of 3            0 of 11             0 of 3 points
     09 as fast as cublas       0 of 3            0 of 8              0 of 4 points
-    10 tensor cores            0 of 2            0 of 7              0 of 5 points
+    10 tensor cores            0 of 2            0 of 7              0 of 6 points
     11 mma sync                0 of 5            0 of 9              0 of 6 points
     12 auto scheduling         0 of 2            0 of 6              0 of 3 points
     """

@@ -99,6 +99,12 @@ def share_out(sch: Schedule, warps: Pair, tiles: Pair, chunk: int) -> None:
             sch.compute_at(name, loop, preserve_unit_loops=True)
 
 
+def start_apart(sch: Schedule, warps: Pair, tiles: Pair, chunk: int) -> None:
+    """The steps of `share_out`, and the sums started in a block of their own."""
+    share_out(sch, warps, tiles, chunk)
+    sch.decompose_reduction("Conv", "ic_0")
+
+
 def fetch(sch: Schedule, name: str, tile: int, warps: Pair, vector: int) -> None:
     """The copy `name`, made by all threads of a block, each warp its share of the tiles.
 

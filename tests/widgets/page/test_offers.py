@@ -376,7 +376,7 @@ def test_of_several_blocks_a_verb_is_told_where_it_is_possible():
 
 
 def test_the_places_that_matter_come_first():
-    """What the last step made, then blocks and plain loops, then loops that are bound."""
+    """What arguments are given for, what the last step made, what is plain, and what is bound."""
     lab = wb.lab(Schedule(script.parse(programs.MATMUL)))
     apply(lab, "split", "j", factors="[None, 4]")
     labels = [place["label"] for place in lab.session.page["places"]]
@@ -384,6 +384,9 @@ def test_the_places_that_matter_come_first():
     apply(lab, "bind", "j_0", thread_axis='"blockIdx.x"')
     labels = [place["label"] for place in lab.session.page["places"]]
     assert labels == ["loop i", "loop j_1", "loop k", "block C", "loop j_0"]
+    program = Schedule(script.parse(programs.MATMUL))
+    asked = wb.lab(program, arguments={"bind k": {"thread_axis": "threadIdx.x"}})
+    assert asked.session.page["places"][0]["label"] == "loop k"
 
 
 def pipelined_lab(sch: Schedule | None = None, **options: Any) -> tuple[Lab, dict[str, Any]]:

@@ -199,6 +199,18 @@ def test_the_tree_is_in_reading_order_with_its_branches_set_in():
     ]
 
 
+def test_run_is_told_behind_a_verdict_only_where_there_is_a_kernel():
+    asked = who_computes("C", 5, ("time step 5", "time step 4"), steps="nothing")
+    judged = replace(asked, judge=lambda func: Verdict("time step 5", "so it is written"))
+    desk = Desk(question=judged, answers={judged.name: "time step 5"}, costs=[])
+    sch = Schedule(parse(ADD))
+    lacks = "go on: no kernel can be made of this program yet, so there is nothing to run."
+    assert page(sch, View(), desk)["then"] == lacks
+    sch.bind("i", "threadIdx.x")
+    told = "press run, which compares every cell with the program that you started from."
+    assert page(sch, View(), desk)["then"] == told
+
+
 def test_a_verdict_tells_each_answer_how_it_is():
     asked = who_computes("C", 5, ("time step 5", "time step 4"), steps="nothing")
     judged = replace(asked, judge=lambda func: Verdict("time step 5", "so it is written"))

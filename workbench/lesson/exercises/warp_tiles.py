@@ -7,6 +7,7 @@ from functools import partial
 from workbench.lesson.exercise import Exercise, Goal
 from workbench.lesson.goals import (
     at_most_loads,
+    at_most_registers_of_sums,
     at_most_shared,
     on_tensor_cores,
     threads_between,
@@ -16,6 +17,7 @@ from workbench.lesson.tile_convolutions import TILE, tile_convolution
 SIZES = ((2, 4, 8, 4), (2, 2, 4, 8), (3, 4, 8, 4), (2, 6, 8, 4))
 """Pixels of a side; tiles of channels, of filters, of pictures."""
 BYTES = 20 * 1024
+REGISTERS = 64
 
 
 def made(size: tuple[int, int, int, int], key: str) -> Exercise:
@@ -23,14 +25,15 @@ def made(size: tuple[int, int, int, int], key: str) -> Exercise:
     side, inputs, outputs, batch = size
     loads = 9 * inputs * 0.75
     return Exercise(
-        name=f"tiles of a warp, {batch} x {outputs} of them",
+        name=f"tiles for warps, on {batch} x {outputs} tiles of outputs a pixel",
         key=key,
         lesson="10_tensor_cores",
         task=f"A convolution of {side} x {side} pixels with {inputs} tiles of channels, {outputs} "
         f"of filters and {batch} of pictures. Let Tensor Cores do all of its products. Choose the "
         f"tiles of a warp so that at most {loads:g} elements of shared memory are loaded for each "
-        f"output, and what is fetched at a time so that a block takes at most {BYTES // 1024} KiB "
-        f"({BYTES} bytes) of it.",
+        f"output and their sums take at most {REGISTERS} registers of each thread; and what is "
+        f"fetched at a time so that a block takes at most {BYTES // 1024} KiB ({BYTES} bytes) of "
+        "shared memory.",
         program=tile_convolution(side, inputs, outputs, batch),
         goals=(
             Goal(
@@ -50,6 +53,11 @@ def made(size: tuple[int, int, int, int], key: str) -> Exercise:
                 f"products: {9 * inputs}/c + {9 * inputs}/r elements for each output.",
             ),
             Goal(
+                at_most_registers_of_sums(REGISTERS),
+                hint="A tile has 256 sums of 4 bytes, which 32 threads hold together, 8 each: take "
+                "a warp of fewer tiles.",
+            ),
+            Goal(
                 at_most_shared(BYTES),
                 hint="A block fetches three pixels of all of its tiles of pictures, and three taps "
                 "of all of its tiles of filters, for each tile of channels that it takes at a "
@@ -63,8 +71,9 @@ def made(size: tuple[int, int, int, int], key: str) -> Exercise:
         hints=(
             "What decides how often a fragment is loaded again: how many warps a block has, or "
             "how many tiles a warp has?",
-            "With r x c tiles a warp loads r + c fragments for r times c products. Which r and c "
-            "are just enough? They need not be the same.",
+            "With r x c tiles a warp loads r + c fragments for r times c products, and holds 8 "
+            "times r times c sums a thread. Which r and c are just enough? They need not be the "
+            "same.",
             "Let warps times tiles be all tiles of pictures and all of filters. Then one tile of "
             "channels at a time takes the least of shared memory.",
         ),

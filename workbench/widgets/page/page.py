@@ -34,6 +34,7 @@ from workbench.widgets.page.pictures import (
     written,
 )
 from workbench.widgets.page.question import (
+    NO_KERNEL,
     RUN,
     UNTIL,
     Question,
@@ -177,17 +178,28 @@ def node_guess(node: HistoryNode, desk: Desk) -> dict[str, Any] | None:
 def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
     """What the run of the program came to, and the goals, the first of which that decides.
 
-    Where it was not run, there is no "run", and "then" says to; what one counted may be hidden.
+    Where it was not run, there is no "run", and "then" says to, unless it is known that there is no
+    kernel to run; what one counted may be hidden.
     """
     result = desk.results.get(node.id, {})
     made: dict[str, Any] = {
         "goals": goals(desk.task, node.func, result, judged),
-        "then": "" if result else RUN,
+        "then": "" if result else _to_do(node, desk, judged),
     }
     if result and desk.hides("time", node.func):
         kept = KEPT if desk.hides("counts", node.func) else (*KEPT, "table", "device")
         result = {**{name: result[name] for name in kept if name in result}, "notes": [UNTIL]}
     return {**made, "run": result} if result else made
+
+
+def _to_do(node: HistoryNode, desk: Desk, judged: bool) -> str:
+    """What to do with a program that was not run, as it is said behind a verdict."""
+    if judged and desk.question and not desk.open:
+        try:
+            build(desk.at(node.func))
+        except Fail:
+            return NO_KERNEL
+    return RUN
 
 
 def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
@@ -256,18 +268,23 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
 def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:
     """The loops and blocks of the program, key and label, those that matter first.
 
-    First is what the last step made; then what is open, which are the blocks and the loops that
-    nothing is said of yet; then loops that are bound, unrolled, or run in parallel or as vectors.
+    First is what the lab gives arguments for, until it is bound; then what the last step made; then
+    what is open, which are the blocks and the loops that nothing is said of yet; then loops that
+    are bound, unrolled, or run in parallel or as vectors.
     Each in program order.
     """
     made = node.result if isinstance(node.result, tuple) else (node.result,)
     new = {*made, *(thing for things in node.became.values() for thing in things)}
     loops = places(node.func).loops
+    asked = {given.partition(" ")[2] for given in desk.given or ()}
+    names = desk.names(node.func).about
 
     def rank(key: str) -> int:
         thing = desk.keys.thing(key)
         settled = isinstance(thing, Var) and loops[thing].kind != "serial"
-        return 2 if settled else 0 if thing in new else 1
+        if settled:
+            return 3
+        return 0 if names[key]["name"] in asked else 1 if thing in new else 2
 
     where = desk.places(node.func)
     return [{"key": key, "label": where[key]} for key in sorted(where, key=rank)]

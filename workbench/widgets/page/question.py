@@ -108,6 +108,7 @@ class Task(Protocol):
 
 
 RUN = "press run, which compares every cell with the program that you started from."
+NO_KERNEL = "go on: no kernel can be made of this program yet, so there is nothing to run."
 
 
 def asks(task: str | Task | None) -> Task | None:
