@@ -18,6 +18,15 @@ SIZES = ((2, 4, 8, 4), (2, 2, 4, 8), (3, 4, 8, 4), (2, 6, 8, 4))
 """Pixels of a side; tiles of channels, of filters, of pictures."""
 BYTES = 20 * 1024
 REGISTERS = 64
+HINTS = (
+    "What decides how often a fragment is loaded again: how many warps a block has, or "
+    "how many tiles a warp has?",
+    "With r x c tiles a warp loads r + c fragments for r times c products, and holds 8 "
+    "times r times c sums a thread. Which r and c are just enough? They need not be the "
+    "same.",
+    "Let warps times tiles be all tiles of pictures and all of filters. Then one tile of "
+    "channels at a time takes the least of shared memory.",
+)
 
 
 def made(size: tuple[int, int, int, int], key: str) -> Exercise:
@@ -68,15 +77,7 @@ def made(size: tuple[int, int, int, int], key: str) -> Exercise:
                 hint="warps[0] times warps[1] warps are in a block, each of 32 threads.",
             ),
         ),
-        hints=(
-            "What decides how often a fragment is loaded again: how many warps a block has, or "
-            "how many tiles a warp has?",
-            "With r x c tiles a warp loads r + c fragments for r times c products, and holds 8 "
-            "times r times c sums a thread. Which r and c are just enough? They need not be the "
-            "same.",
-            "Let warps times tiles be all tiles of pictures and all of filters. Then one tile of "
-            "channels at a time takes the least of shared memory.",
-        ),
+        hints=HINTS,
     )
 
 
