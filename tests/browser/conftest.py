@@ -105,6 +105,12 @@ def plain(plain_tab: Plain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _ours(error: Error) -> list[str]:
-    """The fault, unless no line of it is the lab's: its module has an address that starts so."""
+    """The fault, unless no line of it is the lab's: its module has an address that starts so.
+
+    Nor is it a fault that anywidget, which gives a model 2 s to begin, had too little on a busy
+    machine: what a test expects of that lab, it waits for.
+    """
     stack = error.stack or str(error)
+    if "[anywidget] Failed to initialize model" in stack:
+        return []
     return [stack] if "blob:" in stack or "/static/lab/" not in stack else []

@@ -281,7 +281,7 @@ def test_the_kernel_for_any_size_is_broken_at_the_size_of_inputs():
     sch.bind(inner, "threadIdx.x")
     made = Lab(sch, inputs={"A": np.zeros(100, "float32")})
     send(made, do="break", fault="guard 1")
-    made.session.ask({"do": "find"})
+    send(made, do="find")
     made.jobs.wait()
     assert "Can't read A[100]" in made.session.state["broken"]["found"]["said"]
 

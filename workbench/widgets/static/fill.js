@@ -2,7 +2,8 @@
 // not grow with them.
 
 const [SMALL, LARGE] = [12, 15]; // px of words
-const ROOMY = 0.8; // smaller than that a picture shows its short words, or smaller ones
+const ROOMY = 0.8; // smaller than that a picture shows its short words, or its pane scrolls
+const TIGHT = 0.75; // smaller than that lines of words would meet: they shrink, too
 const SMALLEST = 0.5; // and no shape is drawn: its pane scrolls
 const TALL = 2.5; // times its width to which a picture is stretched at most
 const BESIDE = 0.6; // of a comparison's height are for its pictures
@@ -102,7 +103,7 @@ function wordEdges(words) {
 
 /** How tall words are where shapes are so many times their natural size; `free`: all of them. */
 function wordsAt(across, down, free) {
-  const low = free ? Math.min(down / ROOMY, 1) : 1; // a pane that is too low for larger ones
+  const low = free ? Math.min(down / TIGHT, 1) : 1; // in a pane that is low
   return Math.min(Math.max(SMALL * Math.min(across, down), SMALL * low), LARGE);
 }
 
