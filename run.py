@@ -109,7 +109,7 @@ def test(rest: Sequence[str]) -> int:
         "ruff format": ("ruff", "format", "--check", "."),
     }
     # Two processes more than there are processors: some tests wait, for a browser or a notebook.
-    cores = ("pytest", "-n", str((os.cpu_count() or 1) + 3), "--dist", "worksteal")
+    cores = ("pytest", "-n", str((os.cpu_count() or 1) + 2), "--dist", "worksteal")
     if kind == "--quick":
         cores = (*cores, "-m", " and ".join(f"not {mark}" for mark in marks()))
     elif kind == "--budget":
