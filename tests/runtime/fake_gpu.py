@@ -29,6 +29,8 @@ class FakeGpu:
                 time.sleep(600)
             case "slow":
                 time.sleep(0.3)
+            case "slower":
+                time.sleep(2)
             case queue if queue.startswith("alone "):
                 with alone_on(queue.removeprefix("alone "), tell):
                     time.sleep(0.1)

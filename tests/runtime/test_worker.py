@@ -205,8 +205,11 @@ def test_an_interrupt_stops_the_launch(worker: Worker):
 def test_an_interrupt_of_one_who_waits_is_not_felt_by_the_others(
     worker: Worker, others: ThreadPoolExecutor
 ):
-    first = busy(worker, others, "slow", seconds=10)
+    first = busy(worker, others, "slower", seconds=10)
     behind = [others.submit(worker.ask, job("slow"), 10) for _ in range(3)]
+    while len(worker._waiting) < len(behind):
+        assert not first.done()
+        time.sleep(0.01)
     pid = worker.pid
     interrupt(worker, "abort")  # it never has its turn, or the others' worker would be another
     assert all(isinstance(call.result(), Ran) for call in (first, *behind))
