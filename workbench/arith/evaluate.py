@@ -10,7 +10,7 @@ from workbench.ir import BinOp, Call, Cast, Const, Expr, Not, Select, Var, dtype
 
 Env = Mapping[Var, int]
 
-_OPERATORS: dict[str, Callable[[int, int], int]] = {
+OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -75,9 +75,9 @@ def _(e: BinOp) -> Callable[[Env], int]:
         return lambda env: a(env) and b(env)
     if e.op == "or":
         return lambda env: a(env) or b(env)
-    if e.op not in _OPERATORS:
+    if e.op not in OPERATORS:
         raise ValueError("arith works on integers and conditions, not on floats")
-    apply = _OPERATORS[e.op]
+    apply = OPERATORS[e.op]
     if e.dtype in _WRAPPING:
         return lambda env: wrapped(apply(a(env), b(env)), e.dtype)
     if isinstance(e.b, Const):  # as most do: a call less at each point

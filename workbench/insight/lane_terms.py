@@ -7,11 +7,11 @@ works out the same. What data decide is no term.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from workbench.arith.evaluate import OPERATORS
 from workbench.insight.accesses import Access
 from workbench.insight.page import Point
 from workbench.insight.warps import lane_bytes
@@ -22,23 +22,10 @@ Term: TypeAlias = "int | str | list[Any]"
 
 ELEMENT = "element"  # of a vector whose elements do not lie side by side: one request each
 
+_KNOWN = ("+", "-", "*", "//", "%", "min", "max", "<", "<=", ">", ">=", "==", "!=")  # to lanes.js
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "min": min,
-    "max": max,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "and": lambda _, b: bool(b),
-    "or": lambda _, b: bool(b),
-}
+    op: OPERATORS[op] for op in _KNOWN
+} | dict.fromkeys(("and", "or"), lambda _, b: bool(b))
 
 
 class UntoldError(Exception):
