@@ -1,20 +1,17 @@
-"""Where and when a GPU runs blocks, against the timeline: ``python -m benchmarks.residents``.
+"""Where and when a GPU runs blocks, against the timeline.
 
 Each block of 20 kernels stamps the multiprocessor that it is on (``%smid``), that one's clock and
 the GPU's timer, at its start and at its end. From these: how many blocks a multiprocessor had at
 once at most, how many had started when the first ended, and whether the blocks came in the order of
-their numbers. Needs a GPU and CuPy; writes a table, and JSON to the file that is named.
+their numbers.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import re
-import sys
 from collections.abc import Iterator
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import workbench as wb
@@ -44,6 +41,7 @@ END = """
   }
 }
 """
+KERNELS = 20
 SIZES = (512, 1024, 2048)
 SHAPES = (  # of a thread's tile, of a block's threads, steps of k
     ((8, 8), (8, 8), 8),
@@ -123,16 +121,9 @@ def compared(name: str, kernel: Kernel, source: str, gpu: Target) -> dict[str, A
     }
 
 
-def main(path: str | None = None) -> None:
+def measure() -> list[dict[str, Any]]:
+    """A row a kernel."""
     import cupy as cp
 
     gpu = of_device(cp.cuda.runtime.getDeviceProperties(0)["name"].decode())
-    rows = [compared(*one, gpu) for one in list(kernels(gpu))[:20]]
-    for row in rows:
-        print(*(f"{key} {value}" for key, value in row.items()), sep="; ")
-    if path:
-        Path(path).write_text(json.dumps({"device": gpu.name, "kernels": rows}, indent=1))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    return [compared(*one, gpu) for one in itertools.islice(kernels(gpu), KERNELS)]

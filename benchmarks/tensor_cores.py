@@ -14,7 +14,7 @@ from benchmarks.beside import compiled, launched, our_text
 from benchmarks.steps import SECONDS, Results
 from tests.support import mma_conv, mma_product
 from tests.support.tensor_core_conv import SMALL, Sizes, expected, tensorized
-from tests.support.tensor_core_product import whole
+from tests.support.tensor_core_product import in_place, whole
 from workbench.emulate.numbers import numpy_type
 from workbench.runtime.events import graph_sample
 from workbench.runtime.libraries import torch_graph_sample
@@ -37,6 +37,11 @@ PRODUCTS = [
     for trans in (False, True)
     for pad in (0, 8)
 ]
+OTHERS = [  # sums, what is multiplied, and whether B lies by columns
+    ("float32", "bfloat16", False),
+    ("float32", "bfloat16", True),
+    ("int32", "int8", True),  # with B by rows, a tile begins at 16 bytes, and must at 32
+]
 
 
 def compare() -> list[Results]:
@@ -54,10 +59,13 @@ def compare_small() -> list[Results]:
     """Each on the GPU and on the emulator: all bits are the same."""
     made = {f"product of {d}, trans={t}, pad={p}": whole(d, t, p) for d, t, p in PRODUCTS}
     made |= {f"mma.sync, {of}": mma_product.scheduled(of) for of in MMA_SMALL}
+    for dtype, of, trans in OTHERS:
+        made[f"product of {of}, trans={trans}"] = whole(dtype, trans, of=of)
+    made["C in place"] = in_place()
     made["mma.sync, convolution"] = mma_conv.scheduled(mma_conv.SMALL)
     rows: list[Results] = []
     for name, sch in {**made, "convolution": tensorized(SMALL)}.items():
-        target = AMPERE if name.startswith("mma") else "cuda"
+        target = AMPERE if name.startswith("mma") or "bfloat16" in name else "cuda"
         built, on_gpu = wb.build(sch, target=target), _given(sch)
         emulated = [array.copy() for array in on_gpu]
         built(*on_gpu)

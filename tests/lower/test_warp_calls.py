@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from tests.codegen.test_nvcc import compiled
 from tests.support.tensor_core_conv import SMALL, expected, tensorized
-from tests.support.tensor_core_product import product, tensorize, whole
+from tests.support.tensor_core_product import in_place, product, tensorize, whole
 from tests.support.together import Together
 from workbench import emulate, insight, script, target
 from workbench.codegen.cuda import CUDA
@@ -133,46 +133,9 @@ def test_rows_that_a_tile_stores_to_are_padded_whoever_asks(
     assert (out == 1).all()
 
 
-IN_PLACE = """@T.prim_func
-def main(
-    A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"),
-    C: T.Buffer((32, 32), "float32")
-):
-    D = T.alloc_buffer((32, 32), scope="wmma.accumulator")
-    for i_0 in T.thread_binding(2, thread="threadIdx.y"):
-        for j_0, k_0, i_1, j_1, k_1 in T.grid(2, 2, 16, 16, 16):
-            with T.block("D"):
-                vi = T.axis.spatial(32, i_0 * 16 + i_1)
-                vj = T.axis.spatial(32, j_0 * 16 + j_1)
-                vk = T.axis.reduce(32, k_0 * 16 + k_1)
-                with T.init():
-                    D[vi, vj] = C[vi, vj]
-                D[vi, vj] = D[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
-        for j_0, i_1, j_1 in T.grid(2, 16, 16):
-            with T.block("C"):
-                vi = T.axis.spatial(32, i_0 * 16 + i_1)
-                vj = T.axis.spatial(32, j_0 * 16 + j_1)
-                C[vi, vj] = D[vi, vj]
-"""
-
-
 def test_sums_go_on_from_c_in_place(as_cpp: Together):
     """C is loaded into fragments, which live through all turns of a loop with barriers in it."""
-    sch = wb.Schedule(script.parse(IN_PLACE))
-    for name, part in (("A", "a"), ("B", "b")):
-        near = sch.cache_read("D", name, "shared")
-        held = sch.cache_read("D", f"{name}_shared", f"wmma.matrix_{part}")
-        for block in (held, near):
-            sch.compute_at(block, sch.get_loops("D")[2])
-        cells = sch.fuse(*sch.get_loops(near)[-2:])
-        _, y, x = sch.split(cells, factors=[None, 2, 32])
-        sch.bind(y, "threadIdx.y")
-        sch.bind(x, "threadIdx.x")
-        tensorize(sch, f"{name}_shared_wmma_matrix_{part}", f"wmma_load_16x16x16_f16_{part}_shared")
-    sch.decompose_reduction("D", sch.get_loops("D")[2])
-    tensorize(sch, "D_init", "wmma_load_16x16x16_f32_c_global")
-    tensorize(sch, "D_update", "wmma_sync_16x16x16_f16f16f32", -3)
-    tensorize(sch, "C", "wmma_store_16x16x16_f32_global")
+    sch = in_place()
     a, b, c = inputs(sch)
     kernel, before = wb.build(sch), c.copy()
     kernel.emulate(a, b, c)

@@ -28,6 +28,28 @@ def main(
             C[vi, vj] = C[vi, vj] + {value}
 """
 
+IN_PLACE = """@T.prim_func
+def main(
+    A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"),
+    C: T.Buffer((32, 32), "float32")
+):
+    D = T.alloc_buffer((32, 32), scope="wmma.accumulator")
+    for i_0 in T.thread_binding(2, thread="threadIdx.y"):
+        for j_0, k_0, i_1, j_1, k_1 in T.grid(2, 2, 16, 16, 16):
+            with T.block("D"):
+                vi = T.axis.spatial(32, i_0 * 16 + i_1)
+                vj = T.axis.spatial(32, j_0 * 16 + j_1)
+                vk = T.axis.reduce(32, k_0 * 16 + k_1)
+                with T.init():
+                    D[vi, vj] = C[vi, vj]
+                D[vi, vj] = D[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+        for j_0, i_1, j_1 in T.grid(2, 16, 16):
+            with T.block("C"):
+                vi = T.axis.spatial(32, i_0 * 16 + i_1)
+                vj = T.axis.spatial(32, j_0 * 16 + j_1)
+                C[vi, vj] = D[vi, vj]
+"""
+
 
 def product(
     dtype: str = "float32", trans: bool = False, pad: int = 0, of: str = "float16"
@@ -84,4 +106,24 @@ def whole(
     short, out, how = SHORT[of], SHORT[dtype], "_trans" if trans else ""
     tensorize(sch, "B_shared_wmma_matrix_b", f"wmma_load_16x16x16_{short}_b{how}_shared")
     tensorize(sch, "C_update", f"wmma_sync_16x16x16_{short}{short}{out}{how}", -3)
+    return sch
+
+
+def in_place() -> wb.Schedule:
+    """C + A B in C: sums begin with C's own values, loaded into fragments."""
+    sch = wb.Schedule(script.parse(IN_PLACE))
+    for name, part in (("A", "a"), ("B", "b")):
+        near = sch.cache_read("D", name, "shared")
+        held = sch.cache_read("D", f"{name}_shared", f"wmma.matrix_{part}")
+        for block in (held, near):
+            sch.compute_at(block, sch.get_loops("D")[2])
+        cells = sch.fuse(*sch.get_loops(near)[-2:])
+        _, y, x = sch.split(cells, factors=[None, 2, 32])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+        tensorize(sch, f"{name}_shared_wmma_matrix_{part}", f"wmma_load_16x16x16_f16_{part}_shared")
+    sch.decompose_reduction("D", sch.get_loops("D")[2])
+    tensorize(sch, "D_init", "wmma_load_16x16x16_f32_c_global")
+    tensorize(sch, "D_update", "wmma_sync_16x16x16_f16f16f32", -3)
+    tensorize(sch, "C", "wmma_store_16x16x16_f32_global")
     return sch
