@@ -29,7 +29,7 @@ from workbench.tuning.measure import ByModel, Local, Measurer, workers_here
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
 from workbench.tuning.score import is_of
-from workbench.tuning.search import STRATEGIES, Search, Strategy
+from workbench.tuning.search import STRATEGIES, Made, Search, Strategy
 from workbench.tuning.space import Candidate, Space
 from workbench.tuning.trial import Ended, Outcome, Trial, best_of, checked_times
 from workbench.tuning.tried import Tried, Tuned, watching
@@ -191,23 +191,25 @@ def _first(
 
 
 def _built_ahead(
-    search: Search, todo: Sequence[tuple[Trial, Candidate | None]]
+    search: Search, todo: Sequence[tuple[Trial, Made]]
 ) -> Iterator[tuple[Trial, Candidate]]:
     """Trials with their candidates, of which the next is built while one is measured."""
     with ThreadPoolExecutor(1, "builds ahead") as pool:
         ahead: Future[Candidate] | None = None
         for k, (trial, made) in enumerate(todo):
-            if made is None:
-                made = ahead.result() if ahead else search.candidate(trial.decisions)
+            if not isinstance(made, Candidate):
+                made = ahead.result() if ahead else search.candidate(trial.decisions, made)
             ahead = None
-            if k + 1 < len(todo) and todo[k + 1][1] is None:
-                ahead = pool.submit(search.candidate, todo[k + 1][0].decisions)
+            if k + 1 < len(todo):
+                following, known = todo[k + 1]
+                if not isinstance(known, Candidate):
+                    ahead = pool.submit(search.candidate, following.decisions, known)
             yield trial, made
 
 
 def _batch(
     search: Search, record: Record, number: int, left: int, done: Sequence[Ended]
-) -> list[tuple[Trial, Candidate | None]]:
+) -> list[tuple[Trial, Made]]:
     """The trials of a batch, as they were written, and those that are missing, now written, too."""
     lines = record.lines
     written = lines.batch(number)
