@@ -12,6 +12,7 @@ from workbench.tuning.search import Search
 from workbench.tuning.show import show
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
 from workbench.tuning.t4 import t4
+from workbench.tuning.tasks import tune_tasks
 from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
 from workbench.tuning.tvm_database import tvm_database
@@ -56,5 +57,6 @@ __all__ = [
     "show",
     "t4",
     "tune",
+    "tune_tasks",
     "tvm_database",
 ]
