@@ -16,6 +16,7 @@ from workbench.tuning.tasks import tune_tasks
 from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
 from workbench.tuning.tvm_database import tvm_database
+from workbench.tuning.tvm_trace import TvmRecordError, from_tvm
 
 __all__ = [
     "Ablation",
@@ -44,12 +45,14 @@ __all__ = [
     "Tried",
     "TuneError",
     "Tuned",
+    "TvmRecordError",
     "Watch",
     "Without",
     "best_of",
     "candidate",
     "choices",
     "drift",
+    "from_tvm",
     "name_of",
     "read",
     "ready",
