@@ -48,9 +48,9 @@ def our_text(built: Built) -> Text:
 
 
 def tvm_text(name: str, *, head: bool = False) -> Text:
-    """TVM's kernel; its head, of which calls of a warp need ``mma.h``, only where nvcc compiles it.
+    """TVM's kernel; with its `head` for nvcc, since NVRTC may not have the headers.
 
-    NVRTC may not have the headers.
+    Of these, calls of a warp need ``mma.h``; other kernels use no name from the head.
     """
     launch = json.loads((TVM_TEXT / "launches.json").read_text())[name]
     text = (TVM_TEXT / f"{name}.cu").read_text()
