@@ -14,6 +14,7 @@ from typing import TypeAlias
 from workbench.diag import Fail
 from workbench.history.history import TRIED
 from workbench.ir import Kernel, PrimFunc
+from workbench.lower import Lowered
 from workbench.runtime.building import build, unproved
 from workbench.runtime.built import Built
 from workbench.schedule import Schedule
@@ -58,12 +59,13 @@ class Candidate:
     schedule: Schedule
     kernel: Built | None = None
     reason: str = ""
-    drafted: tuple[Kernel, ...] = ()
+    drafted: Lowered | None = None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """Its launches, in order; () of a refusal."""
-        return self.kernel.kernels if self.kernel else self.drafted
+        lowered = self.kernel.lowered if self.kernel else self.drafted
+        return lowered.kernels if lowered else ()
 
 
 class _Deciding:
@@ -109,16 +111,16 @@ def draft(
     """As `candidate`, to be ranked and not to be run: `built` proves the rest, and may refuse."""
     deciding = _Deciding(given, rng)
     sch = Schedule(program, decide=deciding)
-    kernels: tuple[Kernel, ...] = ()
+    lowered: Lowered | None = None
     reason = ""
     with _no_cycles_looked_for():
         try:
             sch = _of(sch, space(sch))
-            kernels = unproved(sch, target).kernels
+            lowered = unproved(sch, target)
         except Fail as fail:
             reason = fail.headline.rstrip(".")
     decided = tuple(deciding.decisions), tuple(deciding.domains)
-    return Candidate(*decided, sch, reason=reason, drafted=kernels)
+    return Candidate(*decided, sch, reason=reason, drafted=lowered)
 
 
 def built(drafted: Candidate, target: Target) -> Candidate:
@@ -130,7 +132,7 @@ def built(drafted: Candidate, target: Target) -> Candidate:
             warnings.simplefilter("ignore")  # a search tries what wastes work, and measures it
             return replace(drafted, kernel=build(drafted.schedule, target))
     except Fail as fail:
-        return replace(drafted, reason=fail.headline.rstrip("."), drafted=())
+        return replace(drafted, reason=fail.headline.rstrip("."), drafted=None)
 
 
 def _of(given: Schedule, made: object) -> Schedule:
