@@ -474,8 +474,8 @@ def _first(
     Of each way come its rows, where they are noted, and where others are looked for.
     """
     tagged = [zip(rows, repeat(noted), repeat(others)) for rows, noted, others in ways]
-    in_order = merge(*tagged, key=lambda one: one[0][:2]) if len(tagged) > 1 else tagged[0]
-    for row, noted, others in in_order:
+    alone = len(tagged) == 1
+    for row, noted, others in tagged[0] if alone else merge(*tagged, key=lambda one: one[0][:2]):
         place = row.still, row.side.buffer, row.cell
         noted.setdefault(place, {}).setdefault(row.who, row)
         for other in others.get(place, {}).values():

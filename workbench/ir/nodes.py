@@ -36,7 +36,7 @@ C = TypeVar("C")
 def node(kind: type[C]) -> type[C]:
     """A class of nodes: one never changes, is equal only to itself and hashes by identity."""
     made = dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, init=False)(kind)
-    made.__init__ = _init(made)  # type: ignore[misc]
+    made.__init__ = _init(made)  # type: ignore[method-assign]
     return made
 
 
