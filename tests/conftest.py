@@ -69,6 +69,18 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _widgets_of_a_file() -> Iterator[None]:
+    """ipywidgets keeps each widget until it is closed, and a lab all that it shows.
+
+    Thousands of programs would stay, which the collector goes through again and again, and the
+    process once more before it ends.
+    """
+    yield
+    if "ipywidgets" in sys.modules:
+        sys.modules["ipywidgets"].Widget.close_all()
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a Chromium for browser tests."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -38,6 +40,16 @@ def test_every_pass_is_a_step_that_can_be_shown():
         assert step.after == following.before
     for step in history:
         assert step.doc.endswith(".") and all(script.show(stage) for stage in step.after)
+
+
+def test_kernels_that_somebody_has_are_not_made_again():
+    func, other = blocked_matmul(), replace(CUDA, max_vector_bytes=8)  # of the same name
+    made = lower(func, CUDA)
+    assert wb.build(func).lowered is lower(func, CUDA) is made
+    assert lower(func, other) is not made and lower(blocked_matmul(), CUDA) is not made
+    gone = ref(lower(func, CUDA))
+    del made
+    assert gone() is None, "who has the program alone has no kernels"
 
 
 def test_each_pass_has_a_file_of_its_name():

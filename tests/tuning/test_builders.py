@@ -11,6 +11,7 @@ import pytest
 
 from tests.tuning.programs import VECTOR, space
 from workbench import target
+from workbench.ir import BinOp, walk
 from workbench.tuning.builders import Builders
 from workbench.tuning.score import Scored
 from workbench.tuning.search import Search
@@ -37,6 +38,8 @@ def test_they_find_what_the_search_finds():
                 assert (
                     there.kernel.target is CUDA and there.kernel.source == here.made.kernel.source
                 )
+                sums = [e for e in walk(there.kernel.kernels[0]) if isinstance(e, BinOp)]
+                assert sums and {e.dtype for e in sums} <= {"int32", "float32", "bool"}
                 same = search.candidate(decisions, there.kernel)
                 assert same.kernel is there.kernel
                 assert same.schedule.trace == here.made.schedule.trace

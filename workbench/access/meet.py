@@ -42,6 +42,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import product, repeat
 from math import prod
+from operator import add
 from typing import NamedTuple, TypeAlias
 
 from workbench import arith
@@ -459,9 +460,10 @@ class _Look:
         steps = [*product(*map(range, self.side.sizes))]
         start = still + len(self.asked)
         for env, values in rows:
+            same, who, corner = values[:still], values[still:start], values[start:]
             for step in steps:
-                cell = tuple([c + d for c, d in zip(values[start:], step, strict=True)])
-                yield Touch(values[:still], values[still:start], cell, env, self.side)
+                cell = tuple(map(add, corner, step)) if len(steps) > 1 else corner
+                yield Touch(same, who, cell, env, self.side)
 
 
 def _first(
@@ -471,8 +473,9 @@ def _first(
 
     Of each way come its rows, where they are noted, and where others are looked for.
     """
-    tagged = (zip(rows, repeat(noted), repeat(others)) for rows, noted, others in ways)
-    for row, noted, others in merge(*tagged, key=lambda one: one[0][:2]):
+    tagged = [zip(rows, repeat(noted), repeat(others)) for rows, noted, others in ways]
+    alone = len(tagged) == 1
+    for row, noted, others in tagged[0] if alone else merge(*tagged, key=lambda one: one[0][:2]):
         place = row.still, row.side.buffer, row.cell
         noted.setdefault(place, {}).setdefault(row.who, row)
         for other in others.get(place, {}).values():

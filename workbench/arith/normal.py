@@ -114,38 +114,39 @@ class Normal:
         return found
 
     def _sum_of(self, e: Expr) -> Sum:
-        match e:
-            case Const(value=value):
-                return Sum({}, int(value))
-            case Var():
-                low, high = self.dom.get(e, (0, 1))
-                return Sum({}, low) if low == high else self._part(e)
-            case BinOp("+" | "-" as op, a, b):
-                return self.sum_of(a).plus(self.sum_of(b), 1 if op == "+" else -1)
-            case BinOp("*", a, b):
-                return self._product(self.sum_of(a), self.sum_of(b), e.dtype)
-            case BinOp("//" | "%" as op, a, b):
-                divisor = self.sum_of(b)
-                if not divisor.digits and divisor.const:
-                    divide = self.div if op == "//" else self.mod
-                    return divide(self.sum_of(a), divisor.const, e.dtype)
-                simple = self.with_simple_parts(e)
-                if by_sizes(b):
-                    return self._divided_by_sizes(simple)
-                return self._part(simple)
-            case BinOp("min" | "max" as op, a, b):
-                return self._extreme(e, op, self.sum_of(a), self.sum_of(b))
-            case BinOp("<<" | ">>" | "&" | "^" as op, a, Const(value=int(number))):
-                found = self._bitwise(e, op, a, number)
-                if found is not None:
-                    return found
-            case Cast(type=kind, value=value) if value.dtype in REASONED:
-                if self._cast_keeps(kind, value):
-                    return self.sum_of(value)
+        if isinstance(e, Const):
+            return Sum({}, int(e.value))
+        if isinstance(e, Var):
+            low, high = self.dom.get(e, (0, 1))
+            return Sum({}, low) if low == high else self._part(e)
+        found = self._sum_of_two(e, e.op, e.a, e.b) if isinstance(e, BinOp) else None
+        if found is not None:
+            return found
+        if isinstance(e, Cast) and e.value.dtype in REASONED and self._cast_keeps(e.type, e.value):
+            return self.sum_of(e.value)
         simple = self.with_simple_parts(e)
         if isinstance(simple, (Const, Var)) or (simple is not e and isinstance(simple, BinOp)):
             return self.sum_of(simple)
         return self._part(simple)
+
+    def _sum_of_two(self, e: BinOp, op: str, a: Expr, b: Expr) -> Sum | None:
+        """The normal form of ``a op b``, where its operator has one."""
+        if op in ("+", "-"):
+            return self.sum_of(a).plus(self.sum_of(b), 1 if op == "+" else -1)
+        if op == "*":
+            return self._product(self.sum_of(a), self.sum_of(b), e.dtype)
+        if op in ("//", "%"):
+            divisor = self.sum_of(b)
+            if not divisor.digits and divisor.const:
+                divide = self.div if op == "//" else self.mod
+                return divide(self.sum_of(a), divisor.const, e.dtype)
+            simple = self.with_simple_parts(e)
+            return self._divided_by_sizes(simple) if by_sizes(b) else self._part(simple)
+        if op in ("min", "max"):
+            return self._extreme(e, op, self.sum_of(a), self.sum_of(b))
+        if isinstance(b, Const) and isinstance(b.value, int):
+            return self._bitwise(e, op, a, b.value)
+        return None
 
     def _bitwise(self, e: Expr, op: str, a: Expr, number: int) -> Sum | None:
         """What in two's complement is a product, a quotient, a remainder, or ``-x - 1``."""
@@ -618,6 +619,8 @@ class Normal:
                 term = cast(dtype, self.part(digit))
                 result = binary("-", result, binary("*", term, make(-factor)))
         assert result is not None
+        if not constant:
+            return result
         if constant < 0:
             return binary("-", result, make(-constant))
         return binary("+", result, make(constant))

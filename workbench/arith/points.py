@@ -14,7 +14,7 @@ from workbench.ir import Expr, Var
 # so that a history replays alike on every machine.
 POINTS = 20_000
 
-Ranges = Mapping[Var, range]
+Ranges = Mapping[Var, Sequence[int]]
 
 
 def ranges_of(variables: Collection[Var], dom: Bounds) -> dict[Var, range]:
@@ -65,8 +65,8 @@ class Table:
         are left out. `around` has values that stay. With `most`, only so many points are looked at.
         Raises KeyError for a variable that has no value.
         """
-        for point in points(ranges, most):
-            env = {**around, **point} if around else point
+        still = {v: (value,) for v, value in (around or {}).items() if v not in ranges}
+        for env in points({**still, **ranges}, most):
             try:
                 for holds in self._conditions:
                     if not holds(env):

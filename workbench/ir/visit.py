@@ -107,8 +107,11 @@ def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
     `change` returns None for a statement of a sequence that is to go. Raises ValueError where the
     only statement of a body would go.
     """
+    names = _FIELDS[type(node)]
+    if not names:
+        return node
     changed: dict[str, object] = {}
-    for name in _FIELDS[type(node)]:
+    for name in names:
         value = getattr(node, name)
         new: object
         if isinstance(value, Node):
@@ -170,10 +173,11 @@ def substitute(node: N, values: Mapping[Var, Expr]) -> N:
     def visit(current: Node) -> Node | None:
         if isinstance(current, Var):
             return values.get(current, current)
-        rebuilt = rebuild(current, visit)
-        if rebuilt is not current and isinstance(rebuilt, BinOp):
-            return binary(rebuilt.op, rebuilt.a, rebuilt.b)
-        return rebuilt
+        if isinstance(current, BinOp):
+            a, b = visit(current.a), visit(current.b)
+            same = a is current.a and b is current.b
+            return current if same else binary(current.op, a, b)  # type: ignore[arg-type]
+        return rebuild(current, visit)
 
     return visit(node)  # type: ignore[return-value]
 

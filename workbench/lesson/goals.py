@@ -46,13 +46,13 @@ def kernels(func: PrimFunc, on: str = "") -> tuple[Kernel, ...]:
 
     Raises Fail where there are none.
     """
-    return _kernels(func, on or lower.least_target(func))
+    return _lowered(func, on or lower.least_target(func)).kernels
 
 
 @once  # an exercise measures several things of one program
-def _kernels(func: PrimFunc, on: str) -> tuple[Kernel, ...]:
+def _lowered(func: PrimFunc, on: str) -> lower.Lowered:
     try:
-        return lower.lower(func, target.get(on)).kernels
+        return lower.lower(func, target.get(on))
     except Refusal as refusal:
         raise Fail(refusal.headline, hint=refusal.hint, detail=refusal.detail) from None
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from weakref import ref
 
-from workbench.ir import Kernel, PrimFunc
+from workbench.ir import Kernel, PrimFunc, remembered
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inject_software_pipeline import inject_software_pipeline
@@ -63,7 +64,7 @@ class Pass:
     after: tuple[PrimFunc | Kernel, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Lowered:
     """The kernels of `func`, to be launched in this order, and how they came about.
 
@@ -80,8 +81,19 @@ class Lowered:
 def lower(func: PrimFunc, target: Target) -> Lowered:
     """The kernels that `func` becomes on `target`, one for each nest of loops under its root.
 
-    On a CPU it is one function. Raises Refusal where there is no valid kernel.
+    On a CPU it is one function. Raises Refusal where there is no valid kernel. What was made before
+    is returned again as long as somebody has it: a lesson, its lab and its checks ask for the same.
     """
+    known = remembered(func).setdefault("lowered", {})
+    asked, made = known.get(target.name, (None, None))
+    found: Lowered | None = made() if made and asked is target else None
+    if found is None:
+        found = _lowered(func, target)
+        known[target.name] = target, ref(found)
+    return found
+
+
+def _lowered(func: PrimFunc, target: Target) -> Lowered:
     program, history = inline_tensor_intrinsics(func), list[Pass]()
     if program is not func:
         history.append(_passed(inline_tensor_intrinsics, (func,), (program,)))

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from workbench import script
-from workbench.ir import PrimFunc
+from workbench.ir import PrimFunc, once
 from workbench.runtime.timing import Timing
 
 
@@ -24,6 +24,7 @@ class Run:
     timing: Timing
 
 
+@once
 def program_key(func: PrimFunc) -> str:
     """What a program is found by: a hash of its printed text, without its name and attributes."""
     bare = (func.name, func.attrs) == ("main", ())

@@ -15,6 +15,7 @@ from workbench.diag import Fail
 from workbench.history.history import TRIED
 from workbench.ir import Kernel, PrimFunc
 from workbench.ir.equal import structural_hash
+from workbench.lower import Lowered
 from workbench.runtime.building import build, unproved
 from workbench.runtime.built import Built
 from workbench.schedule import Schedule
@@ -59,12 +60,13 @@ class Candidate:
     schedule: Schedule
     kernel: Built | None = None
     reason: str = ""
-    drafted: tuple[Kernel, ...] = ()
+    drafted: Lowered | None = None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """Its launches, in order; () of a refusal."""
-        return self.kernel.kernels if self.kernel else self.drafted
+        lowered = self.kernel.lowered if self.kernel else self.drafted
+        return lowered.kernels if lowered else ()
 
 
 class _Deciding:
@@ -121,18 +123,18 @@ def draft(
     """As `candidate`, to be ranked and not to be run: `built` proves the rest, and may refuse."""
     deciding = _Deciding(given, rng)
     sch = Schedule(program, decide=deciding)
-    kernels: tuple[Kernel, ...] = ()
+    lowered: Lowered | None = None
     reason = ""
     with _no_cycles_looked_for():
         try:
             sch = _of(sch, space(sch))
             if kernel and structural_hash(sch.func) != structural_hash(kernel.func):
                 kernel = None
-            kernels = () if kernel else unproved(sch, target).kernels
+            lowered = None if kernel else unproved(sch, target)
         except Fail as fail:
             reason, kernel = fail.headline.rstrip("."), None
     decided = tuple(deciding.decisions), tuple(deciding.domains)
-    return Candidate(*decided, sch, kernel, reason, kernels)
+    return Candidate(*decided, sch, kernel, reason, lowered)
 
 
 def built(drafted: Candidate, target: Target) -> Candidate:
@@ -144,7 +146,7 @@ def built(drafted: Candidate, target: Target) -> Candidate:
             warnings.simplefilter("ignore")  # a search tries what wastes work, and measures it
             return replace(drafted, kernel=build(drafted.schedule, target))
     except Fail as fail:
-        return replace(drafted, reason=fail.headline.rstrip("."), drafted=())
+        return replace(drafted, reason=fail.headline.rstrip("."), drafted=None)
 
 
 def _of(given: Schedule, made: object) -> Schedule:
