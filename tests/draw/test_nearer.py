@@ -31,7 +31,7 @@ def test_what_is_drawn_is_what_runs_in_the_window():
         boxes = [shape for shape in scene.shapes if isinstance(shape, Rect) and shape.of.title]
         said = [re.sub(r",(?=\d{3})", "", box.of.title).split(", from ")[1] for box in boxes]
         assert said == [f"{s.start:.0f} to {s.end:.0f}" for s in there]
-        now = [box.of.statement for box in boxes if box.role == "heat-4"]
+        now = [box.of.statement for box in boxes if box.role == "heat-6"]
         assert now == [track.sorts[s.sort].statement for s in track.running(t) if s.sort < 5]
         assert all(box.x > 0 and box.x + box.width <= scene.width for box in boxes)
 
