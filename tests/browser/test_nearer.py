@@ -76,7 +76,7 @@ def test_crumbs_name_what_they_open(plain: Plain):
     lab = plain.open([wb.lab(vector(), panes=["timeline"])]).locator(".wb-lab")
     time, crumbs = lab.get_by_label("time: timeline"), lab.get_by_role("group", name="how near")
     plot, said = lab.locator(".wb-track-plot"), lab.locator(".wb-track-said")
-    expect(said).to_contain_text("1,056 of 1,250 blocks run, 0 done")
+    expect(said).to_contain_text(" µs: 1,056 of 1,250 blocks run, 0 done")
     assert crumbs_of(lab) == ["whole", "block 0", "warp 0"]
     time.press("PageUp")
     expect(crumbs.get_by_role("button", name="block 1,056")).to_have_count(1)
@@ -95,6 +95,7 @@ def test_zooming_out_keeps_the_time_and_the_multiprocessor(plain: Plain):
     lab = plain.open([wb.lab(vector(), panes=["timeline"])]).locator(".wb-lab")
     time, crumbs = lab.get_by_label("time: timeline"), lab.get_by_role("group", name="how near")
     said, plot = lab.locator(".wb-track-said"), lab.locator(".wb-track-plot")
+    expect(said).to_contain_text(" µs: 1,056 of 1,250")  # and no more in waves
     time.press("PageUp")
     time.press("Shift+ArrowDown")
     expect(plot).to_contain_text("multiprocessor 1: 8 places")

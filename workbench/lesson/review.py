@@ -231,7 +231,7 @@ class Progress:
         return [
             (
                 r.lesson.replace("_", " "),
-                f"{_count(r, 'lab')} of {n}" if (n := len(LESSONS[r.lesson])) else "none",
+                f"{_count(r, 'lab')} of {asked}" if (asked := len(LESSONS[r.lesson])) else "none",
                 f"{_count(r, 'quiz')} of {_asked(r.lesson)}",
                 _points(r),
             )

@@ -64,7 +64,8 @@ function render({ model, el }) {
     if (says.matches(":focus")) view.root.querySelector("input").focus();
     says.remove();
     question.firstChild.textContent = `You say: time ${guess}.`;
-    told.textContent = `${asked.told} ${guess === asked.at ? "As you said." : `You said ${guess}.`}`;
+    const said = guess === asked.at ? "As you said." : `You said ${guess}.`;
+    told.textContent = `${asked.told} ${said}`;
     view.mark(guess, "your guess");
     view.go(0);
   }
@@ -77,8 +78,8 @@ function legend({ now, roles }) {
     [roles[0], "done"],
   ];
   const parts = known.map(([role, word]) => {
-    const box = `<svg width="12" height="12"><rect width="12" height="12" class="wb-${role}"/></svg>`;
-    return h("span", {}, markup(box), word);
+    const box = shape("rect", { width: 12, height: 12, class: `wb-${role}` });
+    return h("span", {}, shape("svg", { width: 12, height: 12 }, box), word);
   });
   return h("span.wb-player-legend", {}, ...parts);
 }

@@ -1,7 +1,8 @@
 // The launch, one block and one warp in time: levels of one timeline, each nearer than the last.
 //
 // A click on what runs goes one level nearer, at the time that was clicked; crumbs lead to any
-// level, to what they name, and Escape one level back. What a warp asks for is worked out here, the picture of a request by Python, one by one.
+// level, to what they name, and Escape one level back. What a warp asks for is worked out here, the
+// picture of a request by Python, one by one.
 
 import { h } from "./dom.js";
 import { lanesAt } from "./lanes.js";

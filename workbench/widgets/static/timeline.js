@@ -449,7 +449,8 @@ function rowNames(track, place, chosen) {
   const head = (words, y) => shape("text", { x: left, y, class: "wb-on-muted" }, words);
   const y = below + (chosen.row + 0.5) * row;
   const inside = chosen.place + 0.5;
-  const at = large ? place.y({ row: chosen.row, place: inside }) : top + (inside * strip) / track.places;
+  const stripped = top + (inside * strip) / track.places;
+  const at = large ? place.y({ row: chosen.row, place: inside }) : stripped;
   const edges = track.nearer ? (large ? [at] : [y, at]) : [];
   const tick = edges.map((edge) =>
     shape("path", { d: `M${left - 5} ${edge}h4`, class: "wb-chosen-joined" }),
@@ -476,7 +477,8 @@ function markAt(place, time, words) {
   const [x, left] = [place.x(time), place.x(time) + words.length * LETTER + 4 > place.wide];
   const anchor = left ? "end" : "start";
   const about = { x: x + (left ? 2 : -2), y: place.top - LINE - 4, "text-anchor": anchor };
-  const line = shape("path", { d: `M${x} ${place.top - LINE - 2}V${place.bottom}`, class: "wb-asked" });
+  const d = `M${x} ${place.top - LINE - 2}V${place.bottom}`;
+  const line = shape("path", { d, class: "wb-asked" });
   return [line, shape("text", { ...about, class: "wb-on" }, words)];
 }
 
@@ -500,7 +502,8 @@ function markLines(track, place) {
     const x = place.x(t);
     const words = `${free ? "" : `${track.mark} `}${(first + k).toLocaleString("en-US")}`;
     const end = x + words.length * LETTER;
-    const line = shape("path", { d: `M${x} ${top - 2}V${bottom}`, class: "wb-clock", "data-start": t });
+    const d = `M${x} ${top - 2}V${bottom}`;
+    const line = shape("path", { d, class: "wb-clock", "data-start": t });
     if (x < free || end > place.wide) return [line];
     free = end + 8;
     const about = { x: x - 2, y: top - 4, class: "wb-muted", "data-start": t };
