@@ -137,14 +137,21 @@ def test_words_go_with_the_picture_while_space_plays_it(plain: Plain):
 
 def test_the_slider_lies_below_the_axis_whose_ticks_are_where_blocks_start(plain: Plain):
     player = plain.show(lesson.gpu(blocks=8))
+    time = player.get_by_role("slider")
     expect(player.locator(".wb-room")).to_have_count(1)
     words = player.locator(".wb-track-plot text.wb-muted").all_text_contents()
     assert words[-5:] == ["0", "4", "8", "12", "16 steps"]
     room = player.locator(".wb-room").bounding_box()
-    range_ = player.get_by_role("slider").bounding_box()
+    range_ = time.bounding_box()
     assert room and range_
     assert abs(range_["x"] + 8 - room["x"]) < 2
     assert abs(range_["x"] + range_["width"] - 8 - room["x"] - room["width"]) < 2
+    plain.page.add_style_tag(content=".wb-track { height: 600px !important }")
+    expect(player.locator(".wb-track")).to_have_css("height", "600px")
+    svg = "document.querySelector('.wb-track-plot > svg')"
+    plain.page.wait_for_function(f"{svg}.clientHeight > 400")
+    room, range_ = (one.bounding_box() for one in (player.locator(".wb-room"), time))
+    assert room and range_ and range_["y"] - room["y"] - room["height"] < 30, "close to the axis"
 
 
 def test_many_multiprocessors_fit_a_screen(plain: Plain):

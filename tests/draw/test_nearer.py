@@ -38,7 +38,7 @@ def test_what_is_drawn_is_what_runs_in_the_window():
 
 def test_a_block_says_what_takes_its_time():
     made = picture({"block": 5})
-    left_out = "Clocks tell the order; waiting for memory is left out."
+    left_out = "Waiting for memory is left out."
     assert made.caption == f"16 barriers; 77% of the clocks in C_update. {left_out}"
     assert made.about == "lengths; order and barriers: the kernel's own"
     assert [row[0] for row in made.table.rows] == [

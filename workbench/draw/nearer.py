@@ -16,7 +16,7 @@ LENGTHS = (
     "Lengths are modelled: a clock for each instruction of a warp and each wavefront of its "
     "requests, with nobody else there; what it waits for values is left out."
 )
-ORDER = "Clocks tell the order; waiting for memory is left out."
+LEFT_OUT = "Waiting for memory is left out."
 OWN = "The order of statements, their turns and the barriers are the kernel's own, by its text."
 ASKED = "Lanes, addresses and the order of requests are the kernel's own, by its text."
 
@@ -44,7 +44,7 @@ def _block_caption(time: BlockTime) -> str:
         return f"{said}."
     longest = max(clocks, key=lambda name: clocks[name])
     most = f"{clocks[longest] / time.warps.length:.0%} of the clocks in {longest}"
-    return f"{said}; {most}. {ORDER}"
+    return f"{said}; {most}. {LEFT_OUT}"
 
 
 def _clocks(time: BlockTime) -> dict[str, int]:

@@ -259,10 +259,11 @@ export function timeline({
 /** Rows below each other; one of many that are thin is shown large above them. */
 function layOut(track, wide, high, { row: chosen }, from, marked) {
   const { rows, places } = track;
-  const top = marked ? 2 * LINE : LINE; // words of marks stand above all
-  const room = high - AXIS - top;
+  const words = marked ? 2 * LINE : LINE; // those of marks stand above all
+  const room = high - AXIS - words;
   const each = Math.min(room / rows, Math.max(places * MOST_THICK + 4, MOST_ROW));
   const large = each >= places * THICK;
+  const top = large ? words + room - rows * each : words; // what has much room stands low in it
   const numbered = large && each >= LINE ? `${track.row} ${rows - 1}` : String(rows - 1);
   const left = Math.max(...[numbered, ...track.names].map((name) => name.length)) * LETTER + 12;
   const plotted = wide - left - GUTTER;
