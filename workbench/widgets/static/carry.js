@@ -167,7 +167,7 @@ export function carrying(lab, trying, asked, body, redraw) {
     held = press = null;
     lab.carries = false;
     tray.hidden = true;
-    hand.togglePopover(false);
+    if (hand.matches(":popover-open")) hand.hidePopover();
     body.classList.remove("wb-carrying");
     document.removeEventListener("keydown", onEscape, true);
     redraw();
@@ -209,7 +209,7 @@ export function carrying(lab, trying, asked, body, redraw) {
       getSelection().removeAllRanges(); // the press began one
       body.classList.add("wb-carrying");
       hand.textContent = lab.page.names[press.key].name;
-      hand.togglePopover(true);
+      hand.showPopover();
       lift(press.key, false);
       press = null;
       ended = true;

@@ -1,8 +1,8 @@
 // A track on the screen: rows of what runs, time to the right, a slider and a button that plays.
 //
 // All that will run is drawn once, faint, and once more as it is when it has run: the second is cut
-// where the time stands. To move the time is to move that cut. What runs is faint
-// from its start to its end, whatever the time, and fills.
+// where the time stands. To move the time is to move that cut. What runs is faint from
+// its start to its end, whatever the time, and fills.
 
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
@@ -134,11 +134,15 @@ export function timeline({
 
   /** Keys that move no time; whether it is one. */
   function press({ key, shiftKey }) {
-    if (key === " ") player.button.click();
+    if (key === " ") plays();
     else if (steers && key === "Enter") enter(there());
     else if (steers && /^Arrow(Up|Down)$/.test(key)) walk(key === "ArrowUp" ? -1 : 1, shiftKey);
     else return false;
     return true;
+  }
+
+  function plays() {
+    if (!player.button.hidden) player.button.click(); // else no motion is wanted
   }
 
   function enter(span) {
@@ -312,8 +316,8 @@ function drawnTrack(track, place, chosen, marks) {
   const ran = boxes.map((one) => one.cloneNode(true));
   const layers = Object.entries({ will: boxes, ran, whole: [], runs: [] });
   const cut = layers.map(([name, inside]) =>
-    shape("svg", { "data-layer": name, width: wide, height: high }, ...inside),
-  ); // each but the whole is cut where its width ends
+    shape("svg", { "data-layer": name, width: left + plotted, height: high }, ...inside),
+  ); // each is cut where its width ends
   const now = shape("g", { class: "wb-track-now" });
   now.append(shape("path", { d: `M0 ${place.top}V${bottom + 4}`, class: "wb-clock" }));
   return shape(
