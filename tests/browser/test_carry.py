@@ -58,6 +58,8 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     sch = product()
     lab_ = lab_of(sch, "bind", "reorder", "unroll")
     lab, page = plain.open([lab_]).locator(".wb-lab"), plain.page
+    # as a notebook's panel: what is fixed in it is not where the page has it
+    page.evaluate("Object.assign(panel.style, { contain: 'strict', marginLeft: '60px' })")
     text, head = lab.locator(".wb-program .wb-listing"), lab.locator(".wb-would-head")
     tray, known = lab.locator(".wb-tray"), json.dumps(lab_.session.state, default=str)
     # what would be is shown while it hovers; Escape puts back, and there is no trace
@@ -65,6 +67,9 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     over(place(lab, "blockIdx x"))
     expect(head).to_contain_text('would be bind(i, "blockIdx.x")')
     expect(text).to_contain_text('thread="blockIdx.x"')
+    at, chip = (lab.locator(f).bounding_box() for f in (".wb-target.wb-over", ".wb-in-hand"))
+    assert at and chip
+    assert [round(chip[k] - at[k]) for k in ("x", "y")] == [15, 10 + round(at["height"] / 2)]
     accessible(page, ".wb-program")
     shoot(page, "carry-over")
     page.keyboard.press("Escape")
@@ -72,10 +77,13 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     expect(head).to_be_hidden()
     page.mouse.up()
     assert json.dumps(lab_.session.state, default=str) == known and len(sch.history) == 2
-    # what is refused says why, until Escape, and is not taken
+    # what is refused says why, all of it, until Escape, and is not taken
     lift(lab, "k")
     over(place(lab, "blockIdx x"))
     expect(head).to_contain_text("✕ Can't bind k to blockIdx.x: blocks k=0 and k=1")
+    cut = "(el) => [el.scrollWidth > el.clientWidth, el.scrollHeight > el.clientHeight]"
+    page.set_viewport_size({"width": 700, "height": 1000})
+    assert lab.locator(".wb-would-told").evaluate(cut) == [False, False]
     page.mouse.up()
     expect(tray).to_be_hidden()
     expect(head).to_be_visible()

@@ -705,7 +705,7 @@ def test_without_python_a_place_is_chosen_and_no_menu_opens(menu_page: Page):
 
 AT = """(js, tracks) => tracks.map(([track, times]) => times.map((t) => [
   js.toldAt(track, t),
-  ...["ArrowRight", "ArrowLeft", "PageDown", "PageUp"].map((key) => js.timeBy(key, track, t)),
+  ...["ArrowRight", "ArrowLeft", "PageUp", "PageDown"].map((key) => js.timeBy(key, track, t)),
   js.runningAt(track, t).map(({ number, row, place, start, end }) =>
     [number, row, place, start, end]),
 ]))"""

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.browser.plain import Plain
+from workbench import script
 
 # Of what is drawn, the spot at a share of its width and its height.
 SPOT = """(plot, [across, down]) => {
@@ -38,7 +39,7 @@ def test_one_goes_from_the_launch_to_a_request(plain: Plain):
     expect(lab.locator(".wb-track-plot text").filter(has_text="warp 1")).to_have_count(1)
     time.press("Home")
     expect(time).to_have_attribute("aria-valuetext", re.compile(r"^modelled 0 clocks: 2 of 2 "))
-    time.press("PageDown")  # a barrier: then one fetches, and the other waits for it
+    time.press("PageUp")  # a barrier: then one fetches, and the other waits for it
     fetch = "1 of 2 warps in A_shared, k_0 = 0, 1 of 2 warps at barrier 2 of 16"
     expect(said).to_have_text(fetch)
     expect(lit.filter(has_text="A_shared")).not_to_have_count(0)
@@ -64,3 +65,74 @@ def test_one_goes_from_the_launch_to_a_request(plain: Plain):
     crumbs.get_by_role("button", name="whole").click()
     expect(said).to_contain_text("blocks run")
     expect(lit).to_have_count(0)
+
+
+def crumbs_of(lab: Locator) -> list[str]:
+    return lab.get_by_role("group", name="how near").get_by_role("button").all_inner_texts()
+
+
+def test_crumbs_name_what_they_open(plain: Plain):
+    """194 blocks of 1,250 are in a second wave; the first of it is block 1,056."""
+    lab = plain.open([wb.lab(vector(), panes=["timeline"])]).locator(".wb-lab")
+    time, crumbs = lab.get_by_label("time: timeline"), lab.get_by_role("group", name="how near")
+    plot, said = lab.locator(".wb-track-plot"), lab.locator(".wb-track-said")
+    expect(said).to_contain_text(" µs: 1,056 of 1,250 blocks run, 0 done")
+    assert crumbs_of(lab) == ["whole", "block 0", "warp 0"]
+    time.press("PageUp")
+    expect(crumbs.get_by_role("button", name="block 1,056")).to_have_count(1)
+    time.fill(str(float(time.input_value()) + 0.2))
+    expect(said).to_contain_text("194 of 1,250 blocks run, 1,056 done")
+    press(lab, 0.8, 100.5 / 132)  # a multiprocessor in the picture of all of them, and a time
+    expect(plot).to_contain_text("multiprocessor 100: 8 places")
+    shown = crumbs.get_by_role("button", name="block 1,156")
+    expect(shown).to_have_attribute("aria-pressed", "false")
+    shown.click()
+    expect(shown).to_have_attribute("aria-pressed", "true")
+    expect(said).to_contain_text("8 of 8 warps")
+
+
+def test_zooming_out_keeps_the_time_and_the_multiprocessor(plain: Plain):
+    lab = plain.open([wb.lab(vector(), panes=["timeline"])]).locator(".wb-lab")
+    time, crumbs = lab.get_by_label("time: timeline"), lab.get_by_role("group", name="how near")
+    said, plot = lab.locator(".wb-track-said"), lab.locator(".wb-track-plot")
+    expect(said).to_contain_text(" µs: 1,056 of 1,250")  # and no more in waves
+    time.press("PageUp")
+    time.press("Shift+ArrowDown")
+    expect(plot).to_contain_text("multiprocessor 1: 8 places")
+    expect(time).to_have_attribute("aria-valuetext", re.compile("; multiprocessor 1$"))
+    time.fill(str(float(time.input_value()) + 0.2))
+    before = said.text_content() or ""
+    assert "194 of 1,250 blocks run, 1,056 done" in before
+    time.press("Enter")
+    shown = crumbs.get_by_role("button", name="block 1,057")
+    expect(shown).to_have_attribute("aria-pressed", "true")
+    time.press("ArrowDown")
+    expect(crumbs.get_by_role("button", name="warp 1")).to_have_count(1)
+    expect(time).to_have_attribute("aria-valuetext", re.compile("; warp 1$"))
+    time.press("Enter")
+    expect(crumbs.get_by_role("button", name="warp 1")).to_have_attribute("aria-pressed", "true")
+    time.press("Escape")
+    expect(shown).to_have_attribute("aria-pressed", "true")
+    time.press("Escape")
+    expect(crumbs.get_by_role("button", name="whole")).to_have_attribute("aria-pressed", "true")
+    expect(said).to_have_text(before)
+    expect(plot).to_contain_text("multiprocessor 1: 8 places")
+    assert not plain.faults
+
+
+def vector() -> wb.Schedule:
+    """1,250 blocks of 240 threads, of which an H200 has room for 1,056."""
+    sch = wb.Schedule(script.parse(ADD))
+    for loop, axis in zip(sch.split("i", factors=[None, 240]), ("block", "thread"), strict=True):
+        sch.bind(loop, f"{axis}Idx.x")
+    return sch
+
+
+ADD = """
+@T.prim_func
+def add(A: T.Buffer((300000,), "float32"), B: T.Buffer((300000,), "float32")):
+    for i in range(300000):
+        with T.block("B"):
+            v = T.axis.spatial(300000, i)
+            B[v] = A[v] + T.float32(1)
+"""

@@ -82,6 +82,14 @@ def test_heat_is_one_hue_that_grows(theme):
     assert max(hues) - min(hues) < 12
 
 
+def test_what_runs_stands_out_more_than_what_has_run(theme):
+    def far(role: str) -> float:
+        return contrast(ROLES[role].fill.hex(theme), theme["paper"])
+
+    assert far("now-1") > far("busy-10"), "however many places are in use"
+    assert far("heat-6") > far("block-1")
+
+
 def test_blocks_beside_each_other_differ_and_have_no_hue(theme):
     fills = [parts(ROLES[f"block-{k}"].fill.hex(theme)) for k in range(len(BLOCKS))]
     assert all(len(set(fill)) == 1 for fill in fills)

@@ -31,14 +31,15 @@ def test_what_is_drawn_is_what_runs_in_the_window():
         boxes = [shape for shape in scene.shapes if isinstance(shape, Rect) and shape.of.title]
         said = [re.sub(r",(?=\d{3})", "", box.of.title).split(", from ")[1] for box in boxes]
         assert said == [f"{s.start:.0f} to {s.end:.0f}" for s in there]
-        now = [box.of.statement for box in boxes if box.role == "heat-4"]
+        now = [box.of.statement for box in boxes if box.role == "heat-6"]
         assert now == [track.sorts[s.sort].statement for s in track.running(t) if s.sort < 5]
         assert all(box.x > 0 and box.x + box.width <= scene.width for box in boxes)
 
 
 def test_a_block_says_what_takes_its_time():
     made = picture({"block": 5})
-    assert made.caption == "16 barriers; 77% of the time in C_update."
+    left_out = "Waiting for memory is left out."
+    assert made.caption == f"16 barriers; 77% of the clocks in C_update. {left_out}"
     assert made.about == "lengths; order and barriers: the kernel's own"
     assert [row[0] for row in made.table.rows] == [
         "C_init", "A_shared", "B_shared", "C_update", "C_local"
@@ -46,7 +47,7 @@ def test_a_block_says_what_takes_its_time():
     assert sum(float(row[2].rstrip("%")) for row in made.table.rows) < 100  # the rest is waited for
     assert made.full.startswith("Block 5: 16 barriers")
     alone = draw.picture_of(add_in_blocks(), "timeline", select={"block": 0})
-    assert alone.caption == "No barrier; 100% of the time in C."
+    assert alone.caption == f"No barrier; 100% of the clocks in C. {left_out}"
 
 
 def test_a_warp_shows_the_request_at_a_clock():

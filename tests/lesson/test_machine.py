@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.list_scheduler import Grid, places
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.draw import Rect, warps_scene
-from workbench.lesson.machine import Machine, idle_lanes, length, start_of, told, track_of
+from workbench.lesson.machine import (
+    Machine,
+    asked_of,
+    idle_lanes,
+    length,
+    start_of,
+    told,
+    track_of,
+)
 
 
 def test_blocks_go_to_whoever_has_room_first():
@@ -48,6 +58,36 @@ def test_the_player_tells_without_a_script():
         "something begins or ends)"
     )
     assert "<li>Time 0 steps: 3 of 3 blocks run, 0 wait, 0 done.</li>" in player.still()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"room": 0}, "room=0: it is a whole number from 1 to 32"),
+        ({"blocks": 0}, "blocks=0: it is a whole number from 1 to 10,000"),
+        ({"threads": 2000}, "threads=2000: it is a whole number from 1 to 1,024"),
+        ({"multiprocessors": -1}, "multiprocessors=-1: it is a whole number from 1 to 200"),
+        ({"steps": 0.5}, "steps=0.5: it is a whole number from 1 to 1,000"),
+    ],
+)
+def test_a_launch_that_cannot_be_is_refused(numbers: dict[str, Any], said: str):
+    with pytest.raises(Fail) as refused:
+        lesson.gpu(**numbers)
+    name = next(iter(numbers))
+    assert str(refused.value) == (
+        f"Can't launch with {said}.\ndo:    give it another number, or leave `{name}` out"
+    )
+
+
+def test_a_guess_is_told_with_its_reason():
+    machine = Machine(2, room=2)
+    late, first = (asked_of(track_of(8, machine), block, machine) for block in (5, 1))
+    assert late["text"] == "A block takes 4 steps. When does block 5 start? Move the time there."
+    assert late["told"] == (
+        "Block 5 starts at time 4, on multiprocessor 1. Until then all places are taken, and block "
+        "1 is the first to leave one."
+    )
+    assert first["told"].endswith("multiprocessor 1. It finds room at once.")
 
 
 def test_a_guess_is_of_a_block_that_there_is():

@@ -43,6 +43,7 @@ def test_each_question_has_its_answer_and_says_when_others_are_right(name: str):
         assert i.choices[-1] == NOT_SURE and 4 <= len(set(i.choices)) == len(i.choices) <= most
         assert set(i.verdict.wrong) == set(i.choices) - {i.verdict.truth, NOT_SURE}
         assert ("__global__" in i.code) == (i.shown == "CUDA")
+        assert i.code.startswith("// launch: grid (") == (i.shown == "CUDA")
         assert i.verdict.why[-1] == "." and i.verdict.truth not in i.text
 
 

@@ -112,9 +112,9 @@ ROLES: dict[str, Look] = {
     "failed": Look(None, Mix("fault"), REGION),
     "alarm": Look(Mix("fault", 16), Mix("fault"), FOCUS),
     **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
-    # rows of places, of which so many tenths are in use: were, and are now
-    **{f"busy-{k}": Look(Mix("ink", 6 + 4 * k)) for k in range(1, TENTHS + 1)},
-    **{f"now-{k}": Look(Mix("much", 14 + 7 * k)) for k in range(1, TENTHS + 1)},
+    # rows of places, of which so many tenths are in use: were, and are now, which stands out more
+    **{f"busy-{k}": Look(Mix("ink", 4 + 2 * k)) for k in range(1, TENTHS + 1)},
+    **{f"now-{k}": Look(Mix("much", 44 + 5 * k)) for k in range(1, TENTHS + 1)},
     **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), EDGE) for k in range(HEATS)},
 }
 

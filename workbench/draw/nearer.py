@@ -16,6 +16,7 @@ LENGTHS = (
     "Lengths are modelled: a clock for each instruction of a warp and each wavefront of its "
     "requests, with nobody else there; what it waits for values is left out."
 )
+LEFT_OUT = "Waiting for memory is left out."
 OWN = "The order of statements, their turns and the barriers are the kernel's own, by its text."
 ASKED = "Lanes, addresses and the order of requests are the kernel's own, by its text."
 
@@ -35,14 +36,15 @@ def block_picture(time: BlockTime, block: int) -> Picture:
 
 
 def _block_caption(time: BlockTime) -> str:
-    """How many barriers there are, and what takes most of the clocks."""
+    """How many barriers there are, what takes most of the clocks, and what these are not."""
     barriers = sum(spans.count for spans in time.warps.marks)
     said = count_text(barriers, "barrier") if barriers else "No barrier"
     clocks = _clocks(time)
     if not clocks:
         return f"{said}."
     longest = max(clocks, key=lambda name: clocks[name])
-    return f"{said}; {clocks[longest] / time.warps.length:.0%} of the time in {longest}."
+    most = f"{clocks[longest] / time.warps.length:.0%} of the clocks in {longest}"
+    return f"{said}; {most}. {LEFT_OUT}"
 
 
 def _clocks(time: BlockTime) -> dict[str, int]:

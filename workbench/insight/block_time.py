@@ -29,7 +29,7 @@ from workbench.ir import Buffer, BufferLoad, BufferStore, Kernel, PrimFunc, Var,
 from workbench.ir.places import places
 
 WINDOW = 2  # turns of the loop in which threads wait, that are seen at once
-NOW = "heat-4"  # of what runs at the time that is shown
+NOW = "heat-6"  # of what runs at the time that is shown
 COPY, SUM = ("time",), ("served",)  # roles of what moves values, and of what computes
 
 Clocks: TypeAlias = tuple[int, ...]

@@ -22,7 +22,7 @@ from workbench.target import Target
 
 LOOKED_AT = 1 << 8  # blocks of which it is asked one by one whether they do anything: 1 ms each
 WAVES = "waves"
-NOW = "heat-4"
+NOW = "heat-6"
 BLOCK = ("block-0", "block-1")
 
 

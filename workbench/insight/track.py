@@ -99,7 +99,8 @@ class Track:
     seen at once, all of it where that is 0, for so many `seconds` while it plays; `opens` is the
     time that is shown first. `nearer` is the level that a click on a span leads to, "" where there
     is none. `source` says where its times are from, and `nothing` what goes on while nothing runs;
-    `empty` is the role of a place where nothing does.
+    `empty` is the role of a place where nothing does. The axis has multiples of a `tick`, where
+    that is not 0, else of a round time.
     """
 
     row: str
@@ -121,6 +122,7 @@ class Track:
     names: tuple[str, ...] = ()
     empty: str = "idle"
     nothing: str = "nothing runs"
+    tick: Moment = 0.0
 
     def plain(self) -> dict[str, Any]:
         """It as JSON has it, for `track.js`."""
@@ -147,6 +149,7 @@ class Track:
             "names": list(self.names),
             "empty": self.empty,
             "nothing": self.nothing,
+            "tick": self.tick,
         }
 
     def span(self, spans: Spans, k: int) -> Span:

@@ -7,7 +7,8 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +19,8 @@ from workbench.insight.handed_out import HandedOut, handed_out
 from workbench.insight.track import Dim, Sort, Spans
 
 SAYS = "{running} of {all} blocks run, {waiting} wait, {done} done"
+# Of a block's threads and a multiprocessor's room no GPU has more; the rest can be seen so far.
+MOST = {"blocks": 10_000, "threads": 1024, "multiprocessors": 200, "room": 32, "steps": 1000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,9 @@ def track_of(blocks: int, machine: Machine) -> Track:
     turns = Dim(found.shape[-1].extent, start=float(machine.steps))
     return Track(
         "multiprocessor", "block", machine.multiprocessors, machine.room, found.end, "steps",
-        (found.shape, (turns,)), found.spans, (Sort(("block-0", "block-1"), SAYS, now="heat-4"),),
+        (found.shape, (turns,)), found.spans, (Sort(("block-1",), SAYS, now="heat-6"),),
         "wave", (Spans(0, turns.extent, 0, 0, 0.0, 0.0, shape=1),), source="time",
+        tick=float(machine.steps),
     )  # fmt: skip
 
 
@@ -89,16 +93,17 @@ def gpu(blocks: int = 8, threads: int = 64, guess: int | None = None, **machine:
 
     It plays once one has said when the block `guess` starts, where that is given. Where widgets are
     not installed, it is what happens at each time, in words. Raises Fail where there is no such
-    block.
+    block, and for numbers that no launch has.
 
     >>> _ = lesson.gpu(blocks=8, threads=64, multiprocessors=2, room=1)
     """
+    has = Machine(**machine)
+    _check({"blocks": blocks, "threads": threads, **asdict(has)})
     if guess is not None and not 0 <= guess < blocks:
         raise Fail(
             f"Can't ask when block {guess} starts: the launch has blocks 0 to {blocks - 1}",
             hint="name one of them, or leave `guess` out",
         )
-    has = Machine(**machine)
     room = "room for one block each" if has.room == 1 else f"room for {has.room} blocks each"
     on = count_text(has.multiprocessors, "multiprocessor")
     name = f"{count_text(blocks, 'block')} of {count_text(threads, 'thread')} on {on}, {room}"
@@ -109,10 +114,20 @@ def gpu(blocks: int = 8, threads: int = 64, guess: int | None = None, **machine:
         if missing.name not in ("anywidget", "traitlets"):
             raise
         return Text("\n".join([name, *told(track)]))
-    asked = None if guess is None else asked_of(track, guess)
+    asked = None if guess is None else asked_of(track, guess, has)
     about = f"A block has {count_text(-(-threads // WARP), 'warp')}."
     lanes = svg_in_text(warps_scene(threads), f"{about} {idle_lanes(threads)} have no thread.")
     return player.Player(name, track.plain(), told(track), lanes, asked)
+
+
+def _check(numbers: Mapping[str, object]) -> None:
+    for name, number in numbers.items():
+        most = MOST[name]
+        if type(number) is not int or not 1 <= number <= most:
+            raise Fail(
+                f"Can't launch with {name}={number!r}: it is a whole number from 1 to {most:,}",
+                hint=f"give it another number, or leave `{name}` out",
+            )
 
 
 def told(track: Track) -> list[str]:
@@ -123,11 +138,15 @@ def told(track: Track) -> list[str]:
     return [f"{words[:1].upper()}{words[1:]}." for words in map(track.told, times)]
 
 
-def asked_of(track: Track, block: int) -> dict[str, Any]:
-    """What is asked of a block ahead of playing, and when it starts."""
+def asked_of(track: Track, block: int, machine: Machine) -> dict[str, Any]:
+    """What is asked of a block ahead of playing, when it starts, and why then."""
     span = track.span(track.spans[0], block)
+    takes = count_text(machine.steps, "step")
+    before = block - machine.multiprocessors * machine.room
+    why = f"Until then all places are taken, and block {before} is the first to leave one."
+    told = f"Block {block} starts at time {span.start:g}, on multiprocessor {span.row}."
     return {
-        "text": f"When does block {block} start? Move the time there.",
+        "text": f"A block takes {takes}. When does block {block} start? Move the time there.",
         "at": span.start,
-        "told": f"Block {block} starts at time {span.start:g}, on multiprocessor {span.row}.",
+        "told": f"{told} {why if before >= 0 else 'It finds room at once.'}",
     }

@@ -39,14 +39,14 @@ def _tensorir(func: PrimFunc) -> str:
 
 
 def _cuda(func: PrimFunc) -> str:
-    """From the first kernel on: what it calls stands above it, and no question is of that."""
+    """From the first launch on: what it calls stands above it, and no question is of that."""
     source = build(func, least_target(func)).source
-    return source[source.rfind("\n", 0, source.index("__global__")) + 1 :]
+    return source[source.index("// launch: ") :]
 
 
 def _head(func: PrimFunc) -> str:
     """The first lines of a launch's CUDA, and that there are more."""
-    return "\n".join([*_cuda(func).splitlines()[:4], "  // … what each thread does"])
+    return "\n".join([*_cuda(func).splitlines()[:5], "  // … what each thread does"])
 
 
 SHOWN: Mapping[str, Callable[[PrimFunc], str]] = {

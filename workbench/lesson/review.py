@@ -231,7 +231,7 @@ class Progress:
         return [
             (
                 r.lesson.replace("_", " "),
-                f"{_count(r, 'lab')} of {len(LESSONS[r.lesson])}",
+                f"{_count(r, 'lab')} of {asked}" if (asked := len(LESSONS[r.lesson])) else "none",
                 f"{_count(r, 'quiz')} of {_asked(r.lesson)}",
                 _points(r),
             )
@@ -256,7 +256,7 @@ class Progress:
         return table(HEAD, self.rows) + _told_in_html(self.left_out)
 
 
-HEAD = ("lesson", "predictions made", "questions answered", "exercise")
+HEAD = ("lesson", "predictions in labs", "questions answered", "exercise")
 
 
 def _count(found: Review, where: str) -> int:
@@ -287,19 +287,19 @@ def progress() -> Progress:
     """How far one is in each of the lessons whose notebooks lie here.
 
     >>> print(lesson.progress())
-    lesson                     predictions made  questions answered  exercise
-    00 gpu                     0 of 0            0 of 6              none
-    01 vector add              0 of 3            0 of 3              0 of 4 points
-    02 window sum              0 of 4            0 of 5              0 of 5 points
-    03 local blocking          0 of 5            0 of 8              0 of 5 points
-    04 shared blocking         0 of 5            0 of 8              0 of 5 points
-    05 let the machine search  0 of 1            0 of 6              0 of 3 points
-    06 convolution             0 of 5            0 of 8              0 of 5 points
-    07 own operator            0 of 4            0 of 6              0 of 4 points
-    08 why is it slow          0 of 3            0 of 11             0 of 3 points
-    09 as fast as cublas       0 of 3            0 of 8              0 of 4 points
-    10 tensor cores            0 of 2            0 of 7              0 of 6 points
-    11 mma sync                0 of 5            0 of 9              0 of 6 points
-    12 auto scheduling         0 of 2            0 of 6              0 of 3 points
+    lesson                     predictions in labs  questions answered  exercise
+    00 gpu                     none                 0 of 6              none
+    01 vector add              0 of 3               0 of 3              0 of 4 points
+    02 window sum              0 of 4               0 of 5              0 of 5 points
+    03 local blocking          0 of 5               0 of 8              0 of 5 points
+    04 shared blocking         0 of 5               0 of 8              0 of 5 points
+    05 let the machine search  0 of 1               0 of 6              0 of 3 points
+    06 convolution             0 of 5               0 of 8              0 of 5 points
+    07 own operator            0 of 4               0 of 6              0 of 4 points
+    08 why is it slow          0 of 3               0 of 11             0 of 3 points
+    09 as fast as cublas       0 of 3               0 of 8              0 of 4 points
+    10 tensor cores            0 of 2               0 of 7              0 of 6 points
+    11 mma sync                0 of 5               0 of 9              0 of 6 points
+    12 auto scheduling         0 of 2               0 of 6              0 of 3 points
     """
     return Progress(tuple(map(review, LESSONS)))

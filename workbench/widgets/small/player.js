@@ -2,12 +2,15 @@
 
 const ROOM = 96; // px of a timeline beside its rows: the axis, the words, the buttons
 const HIGH = 28; // px of a place
+const MOST_HIGH = 360; // px of all: what has no room is drawn thin
+const MOST_QUEUE = 12; // blocks that are seen waiting
 
 function render({ model, el }) {
   const [track, asked, name] = ["track", "asked", "name"].map((trait) => model.get(trait));
   const root = h("section.wb-player.wb-theme");
   let guess = asked ? null : undefined; // null: it is still to be made
   const told = h("p.wb-player-told", { "aria-live": "polite", hidden: true });
+  const queue = h("span");
   const view = timeline({
     track,
     label: name,
@@ -16,8 +19,10 @@ function render({ model, el }) {
     moment: (t) => {
       if (typeof guess === "number" && t >= asked.at) told.hidden = false;
     },
+    frame: waits,
   });
-  const height = `${ROOM + track.rows * (track.places * HIGH + 4)}px`;
+  const rows = track.rows * (track.places * HIGH + 4);
+  const height = `${Math.min(ROOM + (asked ? LINE : 0) + rows, MOST_HIGH)}px`;
   Object.assign(view.root.style, { height, minHeight: "0" });
   const says = h("button", { onclick: answer }, "that is my guess");
   const question = h("p.wb-player-ask", {}, asked?.text ?? "", " ", says);
@@ -25,6 +30,7 @@ function render({ model, el }) {
   const lanes = markup(model.get("lanes"));
   const warps = h("div.wb-player-warps", {}, h("p", {}, "The warps of each block"), lanes);
   const head = h("p.wb-player-name", {}, name);
+  const line = h("p.wb-player-queue", { "aria-hidden": "true" }, queue, legend(track.sorts[0]));
   const close = openView(
     { model, el },
     root,
@@ -32,6 +38,7 @@ function render({ model, el }) {
     () => (guess === null ? answer() : view.step("ArrowRight")),
     head,
     question,
+    line,
     view.root,
     told,
     warps,
@@ -40,6 +47,17 @@ function render({ model, el }) {
     view.stop();
     close();
   };
+
+  /** The blocks that wait, the next one first; while it is held, all of them. */
+  function waits(t) {
+    const [spans] = track.spans;
+    const first = guess === null ? 0 : startedAt(track, spans, t);
+    const shown = Math.min(spans[1], first + MOST_QUEUE);
+    const numbers = Array.from({ length: shown - first }, (_, k) => h("span", {}, `${first + k}`));
+    const more = spans[1] - shown;
+    const rest = more ? ` and ${more.toLocaleString("en-US")} more` : "";
+    queue.replaceChildren("waiting: ", ...(numbers.length ? numbers : ["none"]), rest);
+  }
 
   function answer() {
     guess = Math.round(view.now());
@@ -51,6 +69,19 @@ function render({ model, el }) {
     view.mark(guess, "your guess");
     view.go(0);
   }
+}
+
+/** What the colours are. */
+function legend({ now, roles }) {
+  const known = [
+    [now, "runs"],
+    [roles[0], "done"],
+  ];
+  const parts = known.map(([role, word]) => {
+    const box = shape("rect", { width: 12, height: 12, class: `wb-${role}` });
+    return h("span", {}, shape("svg", { width: 12, height: 12 }, box), word);
+  });
+  return h("span.wb-player-legend", {}, ...parts);
 }
 
 export default { render };

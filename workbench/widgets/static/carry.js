@@ -63,7 +63,8 @@ export function carrying(lab, trying, asked, body, redraw) {
   const said = h("span.wb-hint");
   const list = h("div.wb-target-groups");
   const tray = h("div.wb-tray", { role: "group", hidden: true }, said, list);
-  const hand = h("div.wb-in-hand", { "aria-hidden": "true", hidden: true });
+  // in the top layer, so that its place is the page's in a notebook, too, and nothing cuts it off
+  const hand = h("div.wb-in-hand", { "aria-hidden": "true", popover: "manual" });
   const settle = oneStop(tray);
   let press = null; // on a name, which may become a drag: the key, and where
   let held = null; // what is carried: its key, the node, how, its targets, the one that it is over
@@ -165,7 +166,8 @@ export function carrying(lab, trying, asked, body, redraw) {
   function end() {
     held = press = null;
     lab.carries = false;
-    tray.hidden = hand.hidden = true;
+    tray.hidden = true;
+    if (hand.matches(":popover-open")) hand.hidePopover();
     body.classList.remove("wb-carrying");
     document.removeEventListener("keydown", onEscape, true);
     redraw();
@@ -207,7 +209,7 @@ export function carrying(lab, trying, asked, body, redraw) {
       getSelection().removeAllRanges(); // the press began one
       body.classList.add("wb-carrying");
       hand.textContent = lab.page.names[press.key].name;
-      hand.hidden = false;
+      hand.showPopover();
       lift(press.key, false);
       press = null;
       ended = true;

@@ -1,13 +1,14 @@
 // The launch, one block and one warp in time: levels of one timeline, each nearer than the last.
 //
 // A click on what runs goes one level nearer, at the time that was clicked; crumbs lead to any
-// level. What a warp asks for is worked out here, the picture of a request by Python, one by one.
+// level, to what they name, and Escape one level back. What a warp asks for is worked out here, the
+// picture of a request by Python, one by one.
 
 import { h } from "./dom.js";
 import { lanesAt } from "./lanes.js";
 import { lightWords } from "./point.js";
 import { timeline } from "./timeline.js";
-import { runningAt } from "./track.js";
+import { runningAt, spanNumbered } from "./track.js";
 
 const LEVELS = ["whole", "block", "warp"];
 const FARTHEST = { level: "whole" };
@@ -20,7 +21,9 @@ export function inTime(lab, pane) {
   let watched = null; // the program's pane, whose words are new when it is drawn anew
   let glows = false; // whether words of the program do
   let brought = ""; // the statement that was brought into view
+  let steps = []; // the buttons of the crumbs, level by level
   const anew = new MutationObserver(() => glows && glow());
+  pane.addEventListener("keydown", back);
   return { crumbs, draw, light, leave };
 
   /** The picture's timeline; one that is drawn already stays where its time is. */
@@ -32,7 +35,7 @@ export function inTime(lab, pane) {
       const opens = aim?.(track);
       aim = null;
       shown = { from, track, near, asked };
-      const how = { row: near.warp ?? 0, opens, brief: near.level !== "whole" };
+      const how = { spot: spotOf(track, near), opens, brief: near.level !== "whole" };
       shown.view = timeline({ track, label, ...how, choose, moment, adds });
     }
     Object.assign(shown, { track, near, asked });
@@ -56,34 +59,69 @@ export function inTime(lab, pane) {
 
   // --- from level to level ----------------------------------------------------------------------
 
-  /** whole › block › warp, the ones that are known by their numbers. */
+  /** whole › block › warp, with the numbers of those that they lead to. */
   function crumbs({ near }) {
-    const { select = {} } = lab.view;
-    const buttons = LEVELS.map((level) => {
-      const number = near[level] ?? select[level];
-      const words = number === undefined ? level : `${level} ${number.toLocaleString("en-US")}`;
+    steps = LEVELS.map((level) => {
       const about = { "data-f": `level ${level}`, "aria-pressed": String(level === near.level) };
-      return h("button.wb-level", { ...about, onclick: () => go(level) }, words);
+      return h("button.wb-level", { ...about, onclick: () => go(level) }, level);
     });
-    return h("div.wb-levels", { role: "group", "aria-label": "how near" }, buttons);
+    return h("div.wb-levels", { role: "group", "aria-label": "how near" }, steps);
   }
 
-  /** To a level, of what is chosen; else of what runs there now. */
+  function nameCrumbs() {
+    const { select } = leadsTo();
+    steps.forEach((button, k) => {
+      const number = select[LEVELS[k]];
+      const words = number === undefined ? "" : ` ${number.toLocaleString("en-US")}`;
+      if (button.textContent !== LEVELS[k] + words) button.textContent = LEVELS[k] + words;
+    });
+  }
+
+  /** What crumbs lead to: of a launch what runs now in the row that is chosen, if anything does. */
+  function leadsTo() {
+    const { near, view } = shown;
+    const { clock, ...select } = { kernel: 0, block: 0, warp: 0, ...lab.view.select };
+    const there = near.level === "whole" ? view.there() : null;
+    if (there) Object.assign(select, { kernel: there.sort, block: there.number });
+    if (near.level === "block") select.warp = view.row();
+    return { there, select };
+  }
+
   function go(level) {
     if (level === shown.near.level) return;
     const { near, view } = shown;
     const t = view.now();
-    if (near.level !== "whole" && level !== "whole") aim = () => t;
-    const chosen = { block: 0, ...lab.view.select };
-    const { clock, ...select } = chosen;
-    if (near.level === "whole") {
-      const there = view.there();
-      if (there) select.block = there.number;
-      if (there) into(there, t);
-    }
-    if (level === "warp") select.warp ??= view.row();
+    const { there, select } = leadsTo();
+    if (there) into(there, t);
+    else if (level === "whole") aim = outOf(select, t / shown.track.length);
+    else if (near.level !== "whole") aim = () => t;
     const nearer = level === "warp" && near.level === "block" ? { clock: Math.floor(t) } : {};
     lab.show({ level, select: { ...select, ...nearer } });
+  }
+
+  /** Escape leads one level back. */
+  function back(event) {
+    const at = shown && pane.contains(shown.view.root) ? LEVELS.indexOf(shown.near.level) : 0;
+    if (event.key !== "Escape" || at < 1 || lab.offline) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(LEVELS[at - 1]);
+  }
+
+  /** The row and the place that are chosen first: those of what one came from. */
+  function spotOf(track, { level }) {
+    const { kernel = 0, block = 0, warp = 0 } = lab.view.select ?? {};
+    const span = level === "whole" ? spanNumbered(track, kernel, block) : null;
+    if (span) return { row: span.row, place: span.place };
+    return { row: level === "whole" ? 0 : Math.min(warp, track.rows - 1), place: 0 };
+  }
+
+  /** The time in a launch at such a share of a block's time. */
+  function outOf({ kernel, block }, share) {
+    return (track) => {
+      const span = spanNumbered(track, kernel, block);
+      return span && span.start + share * (span.end - span.start);
+    };
   }
 
   /** The same share of a block's time. */
@@ -95,7 +133,7 @@ export function inTime(lab, pane) {
   /** A click on what runs goes one level nearer. */
   function choose(span, t) {
     const { track, near } = shown;
-    if (!track.nearer || lab.offline) return; // it is Python that draws nearer
+    if (!track.nearer || lab.offline) return false; // it is Python that draws nearer
     const { clock, ...select } = lab.view.select ?? {};
     if (near.level === "whole") {
       into(span, t);
@@ -104,6 +142,7 @@ export function inTime(lab, pane) {
       aim = () => t;
       lab.show({ level: "warp", select: { ...select, warp: span.row, clock: Math.floor(t) } });
     }
+    return true;
   }
 
   // --- what goes with a time --------------------------------------------------------------------
@@ -134,6 +173,7 @@ export function inTime(lab, pane) {
   }
 
   function moment(t) {
+    if (shown.view) nameCrumbs();
     glow();
     const span = spanAt(t);
     if (!span || shown.near.level !== "warp") return;

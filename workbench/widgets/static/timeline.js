@@ -1,7 +1,8 @@
 // A track on the screen: rows of what runs, time to the right, a slider and a button that plays.
 //
 // All that will run is drawn once, faint, and once more as it is when it has run: the second is cut
-// where the time stands. To move the time is to move that cut.
+// where the time stands. To move the time is to move that cut. What runs is faint from
+// its start to its end, whatever the time, and fills.
 
 import { h, markup } from "./dom.js";
 import { playButton } from "./play.js";
@@ -13,32 +14,38 @@ const [AXIS, LETTER, LINE] = [22, 7, 16]; // px: of the axis, a letter, a line o
 const [THICK, MOST_THICK] = [10, 28]; // px of a place that is seen by itself, and the most
 const LETTERS = 12; // px of a box that has room for a number
 const MOST_ROW = 240; // px of a row of one place
-const TOLD = 334; // ms between two changes of words while it plays: three a second
+const TOLD = 334; // ms between two changes around it while it plays: three a second
+const THUMB = 16; // px of the mark of a slider
+const LEAST_PLACE = 3; // px of a place whose edges are drawn
+const GUTTER = 10; // px right of all times
 
 /**
  * `track` as Python gives it, `label` for who cannot see it. `veiled` hides what has not run yet;
  * while it is `held()` the time can be moved, and shows nothing. It begins at the time `opens`,
- * with a `row` chosen; `brief` words leave the time out, and `adds(t)` are more of them.
- * `choose(span, t)` is called for a span that is clicked at a time, `moment(t)` where time has
- * moved, at most three times a second while it plays. Returns its `root`, `stop`, `go(t)`, `now()`,
- * `step(key)`, `mark(t, words)`, which leaves a mark at a time, the chosen `row()`, what runs
- * `there()`, and whether it is `playing()`.
+ * with a `spot` chosen, a row and a place in it; `brief` words leave the time out, which stands
+ * beside them then, and `adds(t)` are more of them.
+ * `choose(span, t)` is called for a span that is clicked at a time, or where Enter is pressed, and
+ * returns whether that leads anywhere; else a click moves the time. `frame(t)` is called where
+ * time has moved, `moment(t)` where the chosen row has, too, but at most three times a second while
+ * it plays. Returns its `root`, `stop`, `go(t)`, `now()`, `step(key)`, `mark(t, words)`, which
+ * leaves a mark at a time, the chosen `row()`, what runs `there()`, and whether it is `playing()`.
  */
 export function timeline({
   track,
   label,
   veiled = false,
-  row = 0,
+  spot = { row: 0, place: 0 },
   opens = track.opens,
   brief = false,
   held = () => false,
-  choose = () => {},
+  choose = () => false,
+  frame = () => {},
   moment = () => {},
   adds = () => "",
 }) {
   let t = Math.min(opens, track.length);
   let seen = veiled ? t : track.length;
-  let chosen = row;
+  let chosen = spot;
   let place = null; // how it lies on the screen
   let spoken = 0; // when words changed last
   const marks = []; // [time, words]
@@ -46,6 +53,7 @@ export function timeline({
   const said = h("p.wb-track-said");
   const range = h("input", { type: "range", min: 0, max: track.length, step: "any" });
   const player = playButton({ label, next: play, done: () => put(t) });
+  const steers = Boolean(track.nearer); // keys choose a row, and lead nearer
   const [back, on] = [
     ["ArrowLeft", "event before", "‹"],
     ["ArrowRight", "next event", "›"],
@@ -54,20 +62,19 @@ export function timeline({
   );
   range.ariaLabel = `time: ${label}`;
   range.dataset.f = "time";
-  const clock = h("output");
-  const controls = h("div.wb-slide", {}, back, player.button, on, range, clock);
-  const root = h("div.wb-track", { style: `--rows: ${track.rows}` }, plot, said, controls);
+  const clock = brief ? h("output") : null;
+  const controls = h("div.wb-track-row", {}, back, player.button, on, said, clock);
+  const root = h("div.wb-track", { style: `--rows: ${track.rows}` }, plot, range, controls);
   range.addEventListener("input", () => halt(Number(range.value)));
   range.addEventListener("keydown", (event) => {
-    if (!step(event.key)) return;
+    if (!press(event) && !step(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
   });
   plot.addEventListener("pointerdown", hold);
   if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(plot);
   put(t);
-  const there = () => runningAt(track, t).find((span) => span.row === chosen);
-  const known = { now: () => t, row: () => chosen, there, playing: player.playing };
+  const known = { now: () => t, row: () => chosen.row, there, playing: player.playing };
   return { root, stop: player.stop, go: halt, step, mark, ...known };
 
   // --- time -------------------------------------------------------------------------------------
@@ -77,23 +84,35 @@ export function timeline({
     if (!held()) seen = Math.max(seen, t);
     player.button.disabled = held();
     range.value = t;
-    clock.textContent = unitText(track, t);
+    if (clock) clock.textContent = unitText(track, t);
     back.ariaDisabled = String(t <= 0);
     on.ariaDisabled = String(t >= track.length);
     if (place && !(t >= place.from && t <= place.to)) draw();
     else cut();
+    frame(t);
     tell();
   }
 
+  /** Words go with the picture; what is read out, or lights up elsewhere, changes less often. */
   function tell() {
+    const more = held() ? "" : adds(t);
+    const words = held() ? unitText(track, t) : toldAt(track, t) + more;
+    said.textContent = brief ? goesOnAt(track, t) + more : words;
     const now = performance.now();
     if (player.playing() && now - spoken < TOLD) return;
     spoken = now;
-    const more = held() ? "" : adds(t);
-    const words = held() ? clock.textContent : toldAt(track, t) + more;
-    said.textContent = brief ? goesOnAt(track, t) + more : words;
-    range.ariaValueText = words;
+    range.ariaValueText = steers ? `${words}; ${rowName(chosen.row)}` : words;
     moment(t);
+  }
+
+  function rowName(row) {
+    return track.names[row] ?? `${track.row} ${row}`;
+  }
+
+  /** What runs in the place that is chosen, or in its row. */
+  function there() {
+    const now = runningAt(track, t).filter((span) => span.row === chosen.row);
+    return now.find((span) => span.place === chosen.place) ?? now[0];
   }
 
   function halt(to) {
@@ -113,6 +132,38 @@ export function timeline({
     draw();
   }
 
+  /** Keys that move no time; whether it is one. */
+  function press({ key, shiftKey }) {
+    if (key === " ") plays();
+    else if (steers && key === "Enter") enter(there());
+    else if (steers && /^Arrow(Up|Down)$/.test(key)) walk(key === "ArrowUp" ? -1 : 1, shiftKey);
+    else return false;
+    return true;
+  }
+
+  function plays() {
+    if (!player.button.hidden) player.button.click(); // else no motion is wanted
+  }
+
+  function enter(span) {
+    if (span) choose(span, t);
+  }
+
+  /** On to the next place, or row. */
+  function walk(by, whole) {
+    const { rows, places } = track;
+    const each = whole ? places : 1;
+    const at = chosen.row * places + chosen.place + by * each;
+    if (at < 0 || at >= rows * places) return;
+    turnTo(Math.floor(at / places), at % places);
+  }
+
+  function turnTo(row, place) {
+    chosen = { row, place };
+    draw();
+    tell();
+  }
+
   /** Where a key leads; whether it is one that does. While nothing is shown, no event is told. */
   function step(key) {
     const found = timeBy(key, track, t);
@@ -129,7 +180,10 @@ export function timeline({
     if (!wide || !high) return;
     const page = Math.min(Math.floor(t / track.window) * track.window, track.length);
     const from = page >= track.length ? Math.max(track.length - track.window, 0) : page;
-    place = layOut(track, wide, high, chosen, from);
+    place = layOut(track, wide, high, chosen, from, marks.length);
+    const { left } = place;
+    root.style.setProperty("--left", `${left - THUMB / 2}px`);
+    root.style.setProperty("--right", `${GUTTER - THUMB / 2}px`);
     plot.replaceChildren(drawnTrack(track, place, chosen, marks));
     cut();
   }
@@ -137,22 +191,30 @@ export function timeline({
   function cut() {
     if (!place) return;
     const x = place.x(t);
-    const [will, ran, runs, told] = plot.querySelectorAll("[data-layer]");
-    const end = place.left + place.plotted;
-    for (const layer of [will, told]) layer.setAttribute("width", Math.min(place.x(seen), end));
+    const [will, ran, whole, runs] = plot.querySelectorAll("[data-layer]");
+    will.setAttribute("width", Math.min(place.x(seen), place.left + place.plotted));
     for (const layer of [ran, runs]) layer.setAttribute("width", place.x(Math.min(t, seen)));
-    light(runs);
+    light(runs, whole);
+    if (veiled) unveil();
     const head = plot.querySelector(".wb-track-now");
     head?.setAttribute("transform", `translate(${x} 0)`);
   }
 
   /** What runs now is drawn anew where that is not what ran before. */
-  function light(layer) {
-    const now = runningAt(track, t);
+  function light(runs, whole) {
+    const now = held() ? [] : runningAt(track, t);
     const from = now.map(({ sort, row, number }) => `${sort} ${row} ${number}`).join();
-    if (layer.dataset.from === from) return;
-    layer.dataset.from = from;
-    layer.replaceChildren(...spanShapes(track, place, chosen, now, true)[0]);
+    if (runs.dataset.from === from) return;
+    runs.dataset.from = from;
+    const boxes = boxesOf(track, place, chosen, now, true);
+    for (const layer of [whole, runs]) layer.replaceChildren(...boxPaths(place, boxes));
+  }
+
+  /** Numbers of what has begun, and of marks that were passed. */
+  function unveil() {
+    const began = held() ? -1 : seen;
+    for (const one of plot.querySelectorAll("[data-start]"))
+      one.setAttribute("visibility", Number(one.dataset.start) <= began ? "visible" : "hidden");
   }
 
   // --- by pointer -------------------------------------------------------------------------------
@@ -181,34 +243,35 @@ export function timeline({
     plot.addEventListener("pointercancel", end);
   }
 
-  /** The row of a spot is shown large; its span is chosen. */
+  /** A span that is clicked leads nearer; else the time moves there, in the row that is clicked. */
   function pick(x, y) {
     const spot = place.spot(y);
-    if (!spot) return;
-    const time = place.time(x);
-    const there = spansBetween(track, time, time).find(
-      (span) => span.row === spot.row && span.place === spot.place && span.start <= seen,
-    );
-    if (spot.row !== chosen) {
-      chosen = spot.row;
-      draw();
-      if (!place.large) return; // what was thin is seen first
-    }
-    if (there) choose(there, time);
+    const time = Math.min(Math.max(place.time(x), place.from), place.to);
+    const thin = spot && !place.large && spot.row !== chosen.row; // it is seen first
+    const there =
+      spot && !thin && !held()
+        ? spansBetween(track, time, time).find(
+            (span) => span.row === spot.row && span.place === spot.place && span.start <= seen,
+          )
+        : null;
+    if (there && choose(there, time)) return;
+    if (spot) turnTo(spot.row, thin ? 0 : spot.place);
+    if (x >= place.left) halt(time);
   }
 }
 
 /** Rows below each other; one of many that are thin is shown large above them. */
-function layOut(track, wide, high, chosen, from) {
+function layOut(track, wide, high, { row: chosen }, from, marked) {
   const { rows, places } = track;
-  const top = LINE;
-  const room = high - AXIS - top;
+  const words = marked ? 2 * LINE : LINE; // those of marks stand above all
+  const room = high - AXIS - words;
   const each = Math.min(room / rows, Math.max(places * MOST_THICK + 4, MOST_ROW));
   const large = each >= places * THICK;
+  const top = large ? words + room - rows * each : words; // what has much room stands low in it
   const numbered = large && each >= LINE ? `${track.row} ${rows - 1}` : String(rows - 1);
   const left = Math.max(...[numbered, ...track.names].map((name) => name.length)) * LETTER + 12;
-  const plotted = wide - left - 10;
-  const strip = large ? 0 : Math.min(Math.max((room * 0.4) / places, 3), 14) * places;
+  const plotted = wide - left - GUTTER;
+  const strip = large ? 0 : Math.min(Math.max(room * 0.4, 3 * places), room * 0.5, 14 * places);
   const below = large ? top : top + strip + LINE + 6;
   const row = large ? each : (high - AXIS - below) / rows;
   const inside = large && each > 8 ? 4 : 0; // between rows
@@ -249,11 +312,11 @@ function drawnTrack(track, place, chosen, marks) {
     class: "wb-room",
   });
   const spans = spansOf(track, place.from, place.to);
-  const [boxes, numbers] = spanShapes(track, place, chosen, spans, false);
+  const [boxes, numbers] = spanShapes(track, place, chosen, spans);
   const ran = boxes.map((one) => one.cloneNode(true));
-  const layers = { will: boxes, ran, runs: [], told: numbers };
-  const cut = Object.entries(layers).map(([name, inside]) =>
-    shape("svg", { "data-layer": name, width: 0, height: high }, ...inside),
+  const layers = Object.entries({ will: boxes, ran, whole: [], runs: [] });
+  const cut = layers.map(([name, inside]) =>
+    shape("svg", { "data-layer": name, width: left + plotted, height: high }, ...inside),
   ); // each is cut where its width ends
   const now = shape("g", { class: "wb-track-now" });
   now.append(shape("path", { d: `M0 ${place.top}V${bottom + 4}`, class: "wb-clock" }));
@@ -263,11 +326,12 @@ function drawnTrack(track, place, chosen, marks) {
     frame,
     ...emptyPlaces(track, place),
     ...cut,
+    ...markLines(track, place),
+    ...numbers,
     ...marks.flatMap((one) => markAt(place, ...one)),
     now,
     ...rowNames(track, place, chosen),
     ...aheadOf(track, place, spans),
-    ...markLines(track, place),
     ...timeAxis(track, place),
   );
 }
@@ -278,19 +342,31 @@ function emptyPlaces(track, place) {
   const boxes = [];
   const box = (y, height) =>
     boxes.push(`M${left} ${y + 0.5}h${plotted}v${height - 1}h${-plotted}z`);
-  for (let k = 0; k < track.places; k++) {
+  const seen = large || strip >= LEAST_PLACE * track.places;
+  if (!seen) box(top, strip);
+  for (let k = 0; seen && k < track.places; k++) {
     if (!large) box(top + (k * strip) / track.places, strip / track.places);
     for (let row = 0; large && row < track.rows; row++) box(place.y({ row, place: k }), thick);
   }
   return [shape("path", { d: boxes.join(""), class: `wb-${track.empty}` })];
 }
 
-/** Spans as one path for each look, `now` those that run; and their numbers. */
-function spanShapes(track, place, chosen, spans, now) {
-  const boxes = place.large
+/** Spans that are seen one by one: [span, y, height]. */
+function seenAlone(track, place, { row: chosen }, spans) {
+  return place.large
     ? spans.map((span) => [span, place.y(span) + 1, place.thick - 2])
     : spans.filter(({ row }) => row === chosen).map((span) => inStrip(track, place, span));
-  const found = boxes.map(([span, y, height]) => {
+}
+
+/** Spans as one path for each look; and their numbers. */
+function spanShapes(track, place, chosen, spans) {
+  const found = boxesOf(track, place, chosen, spans, false);
+  return [boxPaths(place, found), found.flatMap((one) => labelIn(place, ...one))];
+}
+
+/** Boxes of spans, `now` of those that run: [role, start, end, y, height, label]. */
+function boxesOf(track, place, chosen, spans, now) {
+  const found = seenAlone(track, place, chosen, spans).map(([span, y, height]) => {
     const { roles, now: running } = track.sorts[span.sort];
     const role = roles[(span.number ?? 0) % roles.length];
     const number = span.number?.toLocaleString("en-US") ?? "";
@@ -298,12 +374,13 @@ function spanShapes(track, place, chosen, spans, now) {
     return [now && running ? running : role, span.start, span.end, y, height, label];
   });
   if (!place.large) found.push(...thinRows(track, place, spans, now));
-  return [boxPaths(place, found), found.flatMap((one) => labelIn(place, ...one))];
+  return found;
 }
 
 function inStrip(track, place, span) {
   const high = place.strip / track.places;
-  return [span, place.top + span.place * high + 0.5, high - 1];
+  const gap = high < LEAST_PLACE ? 0 : 0.5; // above and below
+  return [span, place.top + span.place * high + gap, high - 2 * gap];
 }
 
 /** Boxes, [role, start, end, y, height], as one path for each role. */
@@ -321,8 +398,8 @@ function boxPaths(place, boxes) {
 function labelIn(place, role, start, end, y, height, label = "") {
   const [x, right] = [Math.max(place.x(start), place.left), place.x(end)];
   if (!label || height < LETTERS || right - x < label.length * LETTER + 4) return [];
-  const about = { x: (x + right) / 2, y: y + height / 2 + 4, "text-anchor": "middle" };
-  return [shape("text", { ...about, class: "wb-words" }, label)];
+  const about = { x: x + 5, y: y + height / 2 + 4, class: "wb-words" };
+  return [shape("text", { ...about, "data-start": start }, label)];
 }
 
 /** Rows too thin for their places: boxes by how many are in use, rows that are alike as one. */
@@ -371,34 +448,42 @@ function inUse(spans) {
 }
 
 function rowNames(track, place, chosen) {
-  const { left, row, below, top, large, strip } = place;
+  const { left, row, below, top, large, strip, bottom } = place;
   const name = (words, y, role = "muted") =>
     shape("text", { x: left - 6, y, "text-anchor": "end", class: `wb-${role}` }, words);
   const head = (words, y) => shape("text", { x: left, y, class: "wb-on-muted" }, words);
+  const y = below + (chosen.row + 0.5) * row;
+  const inside = chosen.place + 0.5;
+  const stripped = top + (inside * strip) / track.places;
+  const at = large ? place.y({ row: chosen.row, place: inside }) : stripped;
+  const edges = track.nearer ? (large ? [at] : [y, at]) : [];
+  const tick = edges.map((edge) =>
+    shape("path", { d: `M${left - 5} ${edge}h4`, class: "wb-chosen-joined" }),
+  );
   if (large) {
     const long = row >= LINE ? `${track.row} ` : "";
     const every = Math.ceil(12 / row);
     const numbers = Array.from({ length: track.rows }, (_, k) => k).filter((k) => k % every === 0);
     const words = (k) => track.names[k] ?? `${long}${k}`;
-    return numbers.map((k) => name(words(k), below + (k + 0.5) * row + 4));
+    return [...tick, ...numbers.map((k) => name(words(k), below + (k + 0.5) * row + 4))];
   }
-  const y = below + (chosen + 0.5) * row;
-  const mark = shape("path", { d: `M${left - 5} ${y}h4`, class: "wb-chosen-joined" });
-  const ends = [0, track.rows - 1].filter((k) => Math.abs(k - chosen) * row > 12);
+  const ends = [0, track.rows - 1].filter((k) => Math.abs(k - chosen.row) * row > 12);
+  const places = track.places > 1 ? `${track.places} places` : "one place";
   return [
-    head(`${track.row} ${chosen}: ${track.places} places`, top - 4),
+    head(`${track.row} ${chosen.row}: ${places}`, top - 4),
     head(`all ${track.rows} ${track.row}s`, top + strip + LINE),
-    mark,
-    name(chosen, Math.min(y + 4, place.bottom)),
-    ...ends.map((k) => name(k, k ? place.bottom : below + 10)),
+    ...tick,
+    name(chosen.row, Math.min(y + 4, bottom)),
+    ...ends.map((k) => name(k, k ? bottom : below + 10)),
   ];
 }
 
 function markAt(place, time, words) {
   const [x, left] = [place.x(time), place.x(time) + words.length * LETTER + 4 > place.wide];
   const anchor = left ? "end" : "start";
-  const about = { x: x + (left ? -4 : 4), y: place.bottom - 4, "text-anchor": anchor };
-  const line = shape("path", { d: `M${x} ${place.top}V${place.bottom}`, class: "wb-asked" });
+  const about = { x: x + (left ? 2 : -2), y: place.top - LINE - 4, "text-anchor": anchor };
+  const d = `M${x} ${place.top - LINE - 2}V${place.bottom}`;
+  const line = shape("path", { d, class: "wb-asked" });
   return [line, shape("text", { ...about, class: "wb-on" }, words)];
 }
 
@@ -422,19 +507,21 @@ function markLines(track, place) {
     const x = place.x(t);
     const words = `${free ? "" : `${track.mark} `}${(first + k).toLocaleString("en-US")}`;
     const end = x + words.length * LETTER;
-    const line = shape("path", { d: `M${x} ${top - 2}V${bottom}`, class: "wb-clock" });
+    const d = `M${x} ${top - 2}V${bottom}`;
+    const line = shape("path", { d, class: "wb-clock", "data-start": t });
     if (x < free || end > place.wide) return [line];
     free = end + 8;
-    return [line, shape("text", { x: x - 2, y: top - 4, class: "wb-muted" }, words)];
+    const about = { x: x - 2, y: top - 4, class: "wb-muted", "data-start": t };
+    return [line, shape("text", about, words)];
   });
 }
 
-/** Round times along the bottom. */
+/** Round times along the bottom; where a `tick` is said, round numbers of these. */
 function timeAxis(track, place) {
   const about = Math.max(Math.floor(place.plotted / 90), 1);
-  const rough = track.window / about;
+  const rough = track.tick ? Math.max(track.window / about / track.tick, 1) : track.window / about;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((n) => n * power >= rough) * power;
+  const step = [1, 2, 5, 10].find((n) => n * power >= rough) * power * (track.tick || 1);
   const drawn = [];
   for (let k = Math.ceil(place.from / step); k * step <= place.to + step / 1e6; k++) {
     const x = place.x(k * step);

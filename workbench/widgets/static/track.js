@@ -92,16 +92,25 @@ function bars(track, spans, k, end) {
   });
 }
 
+/** The span of a `sort` with that `number`; undefined where there is none. */
+export function spanNumbered(track, sort, number) {
+  const has = ([first, count, , , , , own]) =>
+    own === sort && number >= first && number < first + count;
+  const spans = track.spans.find(has);
+  return spans && trackSpan(track, spans, number - spans[0]);
+}
+
 /**
- * Where a key leads from `t`: arrows to the next or last time at which a span starts or ends, pages
- * to a mark, such as a barrier; to the beginning or the end where there is none. Null: to nowhere.
+ * Where a key leads from `t`, as on any slider up and right go on: arrows to the next or last time
+ * at which a span starts or ends, pages to a mark, such as a barrier; to the beginning or the end
+ * where there is none. Null: to nowhere.
  */
 export function timeBy(key, track, t) {
   if (key === "Home") return 0;
   if (key === "End") return track.length;
   const among = /^Page/.test(key) ? track.marks : track.spans;
-  const back = /^(ArrowLeft|PageUp)$/.test(key);
-  if (!back && !/^(ArrowRight|PageDown)$/.test(key)) return null;
+  const back = /^(ArrowLeft|ArrowDown|PageDown)$/.test(key);
+  if (!back && !/^(ArrowRight|ArrowUp|PageUp)$/.test(key)) return null;
   const found = eventsOf(track, among, t, back);
   return back ? Math.max(0, ...found) : Math.min(track.length, ...found);
 }
