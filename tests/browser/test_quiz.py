@@ -25,8 +25,10 @@ def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
     expect(player.locator(".wb-track-plot")).to_contain_text("your guess")
     expect(told).to_be_hidden()
     player.get_by_role("button", name="next event").click()
-    expect(told).to_contain_text("Block 2 starts at time 4, on multiprocessor 0. Until then")
-    expect(told).to_contain_text("You said 3.")
+    expect(told).to_have_text(
+        "Block 2 starts at time 4, on multiprocessor 0. Until then all places are taken, and block "
+        "0 is the first to leave one. You said 3."
+    )
     time.press("PageUp")
     expect(said).to_have_text("time 8 steps: 2 of 6 blocks run, 0 wait, 4 done")
     expect(player.get_by_role("button", name="play")).to_be_hidden()  # no motion is wanted
