@@ -86,7 +86,7 @@ def test_blocks_that_are_too_many_are_told_with_what_they_take():
 
 def test_lanes_without_a_thread():
     found = fault(why(cells(product(), 4, 2)), "idle lanes")
-    assert found.words == "24 of the 32 lanes of a block have no thread"
+    assert found.words == "24 of the 32 lanes of a warp have no thread"
 
 
 def test_two_faults_at_once_stand_by_what_each_alone_would_gain():

@@ -130,16 +130,18 @@ def compare(
     *arrays: Any,
     beside: Mapping[str, Callable[[], Timing]] | None = None,
     costs: Sequence[str] = (),
+    recorded_on: str = "",
 ) -> Comparison:
     """Count what each of `programs` does on a GPU, and time it on `arrays` where they are given.
 
     Counts are exact; `costs` names further ones: "idle threads", "wavefronts a shared read",
     "global sectors" and "shared wavefronts". Without a GPU, times are those recorded for the very
-    same programs, of all on one GPU, or else modelled.
+    same programs, of all on one GPU, or else modelled: on `recorded_on` ("nvidia/h100"), by default
+    on that which most of them were timed on.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
     of the program at the peak of the device's data sheet, or its arrays moved once, whichever
-    takes longer. Raises Fail where `programs` or `beside` give no names, and for a cost that there
-    is not.
+    takes longer. Raises Fail where `programs` or `beside` give no names, and for a cost or a GPU
+    that there is not.
 
     >>> lesson.compare({"bound": bound}).rows[0].name
     'bound'
@@ -162,7 +164,7 @@ def compare(
     funcs = {name: function_of(program, "compare") for name, program in programs.items()}
     if arrays:  # they tell the sizes of a program for any size
         funcs = {name: _at(func, arrays) for name, func in funcs.items()}
-    card = _card([*funcs.values()])
+    card = _card([*funcs.values()], recorded_on)
     rows = [_row(name, func, arrays, costs, card) for name, func in funcs.items()]
     work = next((row for row in rows if row.roof is not None), None)
     for name, take in (beside or {}).items():
@@ -186,9 +188,15 @@ def _recorded(func: PrimFunc) -> Sequence[Timing]:
     return recorded.times(func) if origin_of(func) is func else ()
 
 
-def _card(funcs: Sequence[PrimFunc]) -> str:
-    """The GPU on which most of them were timed, of several the one that times are modelled for."""
+def _card(funcs: Sequence[PrimFunc], asked: str) -> str:
+    """The GPU that is `asked` for, as its driver calls it where one of them was timed on it.
+
+    Else that on which most of them were timed, of several the one that times are modelled for.
+    """
     found = Counter(timing.device for func in funcs for timing in _recorded(func))
+    if asked:
+        gpu = target.get(asked)
+        return next((device for device in found if of_device(device) is gpu), gpu.title)
     return max(found, key=lambda d: (found[d], of_device(d).name == GPU), default="")
 
 
