@@ -68,6 +68,16 @@ def test_a_broadcast_is_one_box_with_its_lanes():
     assert title in {s.of.title for s in scene.shapes}
 
 
+def test_lanes_stand_in_one_line_where_boxes_are_narrow():
+    """32 boxes side by side: of numbers of two digits every other one has room."""
+    scene = banks("i")
+    lines = [s for s in scene.shapes if isinstance(s, Words) and s.of.lanes]
+    assert [s.label for s in lines] == [str(k) for k in (*range(10), *range(11, 32, 2))]
+    assert len({s.y for s in lines}) == 1
+    many = banks("i // 8 * 8 + i % 8 // 4").words  # four lanes a box, two boxes side by side
+    assert "×4" in many and not any("+" in words for words in many)
+
+
 def test_a_vector_is_one_box_over_its_banks_and_groups_are_told():
     scene = banks("i * 4", vector=4, threads=16)
     rects = [s for s in scene.shapes if isinstance(s, Rect) and s.role in SERVED]

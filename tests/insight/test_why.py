@@ -148,7 +148,7 @@ def test_sectors_that_are_all_used_may_lie_in_too_many_lines():
     lesson.in_shared(sch, (8, 8), (8, 8), 8)
     found = why(sch)
     assert fault(found, "coalescing", "A").words == (
-        "A load of A uses all of its 16 sectors, but in 16 lines where 4 would do"
+        "A load of A uses all of its 16 sectors, but in 16 lines of 128 bytes where 4 would do"
     )
     assert fault(found, "conflicts", "B_shared").words == (
         "A load of B_shared, compiled to 16 bytes a lane, takes 8 wavefronts where 1 would do"

@@ -238,7 +238,8 @@ def _apart(one: Launch, group: Sequence[Access]) -> str:
     if sectors != least:
         return f"{asks} touches {sectors} sectors where {least} would do"
     lines, few = _each(one, group, "L1")  # the cache finds a line of four sectors at a time
-    return f"{asks} uses all of its {sectors} sectors, but in {lines} lines where {few} would do"
+    where = f"in {lines} lines of {LINE} bytes where {few} would do"
+    return f"{asks} uses all of its {sectors} sectors, but {where}"
 
 
 def _coalescing(one: Launch) -> Iterator[Fault]:
