@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -117,9 +118,20 @@ def test_sectors_are_told_and_what_is_unused_is_hollow():
     unused = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "unused"]
     used = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "used"]
     assert len(unused) == len(used) == 4
-    assert [s.of.title for s in unused][1] == "bytes 64 to 95 of A: 4 wanted"
+    assert [s.of.title for s in unused][1] == "bytes 64 to 95 of A: 4 bytes wanted"
     assert "4 sectors, 1 needed" in scene.words and "idle: 4–31" in scene.words
     assert {"64", "128", "192"} <= set(scene.words), "where memory goes on"
+
+
+def test_sectors_that_follow_each_other_can_be_told_apart_and_light_up_alone():
+    """Each fourth number: 4 bytes of each 16, so that what is used begins where a sector does."""
+    scene = sectors("i * 4", threads=16)
+    edges = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "unused"]
+    gaps = [b.x - (a.x + a.width) for a, b in pairwise(edges)]
+    assert gaps == pytest.approx([1.5] * 7)
+    assert {s.of.served for s in edges} == {"1", "2"}, "lines of four sectors"
+    assert not any(s.of.iteration for s in scene.shapes), "by which more than one would light up"
+    assert len({s.of.lanes for s in edges}) == 8
 
 
 def test_a_line_goes_from_each_lane_to_its_bytes():

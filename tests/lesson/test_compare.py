@@ -131,12 +131,15 @@ def test_recorded_times_are_of_the_gpu_that_is_asked_for(monkeypatch):
         return lesson.compare({"naive": sch}, *ARRAYS, **asked)
 
     assert told().rows[0].timing.device == "NVIDIA H200"
-    assert told(recorded_on="nvidia/h100").rows[0].timing == h100
-    none = told(recorded_on="nvidia/tesla-t4")
+    assert told(gpu="nvidia/h100").rows[0].timing == h100
+    none = told(gpu="nvidia/tesla-t4")
     assert none.rows[0].timing is None
-    assert none.notes[-1].endswith("none was recorded for that very program on NVIDIA T4.")
+    assert none.notes[-1] == (
+        "A modelled time is worked out from the program and the data sheet of NVIDIA T4: "
+        "none was recorded for that very program on NVIDIA T4."
+    )
     with pytest.raises(wb.diag.Fail, match="Can't find a target called 'h1000'"):
-        told(recorded_on="h1000")
+        told(gpu="h1000")
 
 
 def test_further_costs_stand_beside_and_banks_are_called_modelled():

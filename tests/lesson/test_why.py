@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import workbench as wb
@@ -83,14 +84,14 @@ def test_numbers_beyond_the_registers_come_first_with_a_gain_that_is_a_guess():
     assert not spills(shared((16, 8), (8, 16)))
 
 
-def test_recorded_times_can_be_asked_of_one_gpu():
+def test_times_can_be_asked_of_one_gpu():
     tutorial = shared((8, 8), (8, 8))
     assert "recorded on NVIDIA H200;" in lesson.why(tutorial).headline
-    assert lesson.why(tutorial, recorded_on="nvidia/h100").headline == (
-        "150 µs on NVIDIA H200 SXM, modelled; 154.8 µs recorded on NVIDIA H100 80GB HBM3."
+    assert lesson.why(tutorial, gpu="nvidia/h100").headline == (
+        "150 µs on NVIDIA H100 SXM5, modelled; 154.8 µs recorded on NVIDIA H100 80GB HBM3."
     )
     with pytest.raises(wb.diag.Fail, match="Can't find a target called 'h1000'"):
-        lesson.why(tutorial, recorded_on="h1000")
+        lesson.why(tutorial, gpu="h1000")
 
 
 def test_a_list_says_that_a_compiler_joins_what_a_picture_shows_one_by_one():
@@ -110,6 +111,15 @@ def test_what_is_true_of_the_schedule_too_is_not_said_to_be_true_of_another(here
     said = "That is so here, too, and would gain less: 291 µs of 610 µs, modelled."
     assert lesser(first)[FAULTS["reuse"]] == item.verdict.wrong[FAULTS["reuse"]] == said
     assert "would be right" in item.verdict.wrong[FAULTS["idle lanes"]]
+
+
+def test_what_the_list_says_stands_folded():
+    """As the other answers: the sixth's step stood beside its question."""
+    cells = nbformat.read(LESSON, as_version=4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    open_ = [re.sub(r"<details>.*?</details>", "", text, flags=re.S) for text in texts]
+    assert not any("storage_align" in text for text in open_)
+    assert any("storage_align" in text for text in texts)
 
 
 def test_what_is_no_product_of_blocks_has_no_list():

@@ -179,7 +179,7 @@ def _stands(requests: Requests, lanes: Lanes, wavefront: int, box: Box) -> Stand
         thread=lanes.threads[those[0]] if len(those) == 1 else None,
         title=f"wavefront {wavefront}: {banks}: {who}{where}",
         lanes=those,
-        iteration=str(wavefront),
+        served=str(wavefront),
     )
 
 

@@ -30,13 +30,13 @@ NOTHING = "nothing that a single change would win back"
 
 
 @once
-def losses(func: PrimFunc) -> Why:
-    """What `func` loses its modelled time on an H200 to, most first.
+def losses(func: PrimFunc, gpu: str = GPU) -> Why:
+    """What `func` loses its modelled time on a GPU to, most first.
 
     Numbers that do not fit a thread's registers come before all: what they cost is a compiler's
     affair, at which the model guesses.
     """
-    found = insight.why(kernels(func, GPU), target.get(GPU))
+    found = insight.why(kernels(func, gpu), target.get(gpu))
     if spills(func):
         first = sorted(found.faults, key=lambda one: one.name != REGISTERS)
         return replace(found, faults=tuple(first))

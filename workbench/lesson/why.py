@@ -46,22 +46,21 @@ class Losses:
         return f"<p><b>{prose(self.headline)}</b></p>{table if rows else ''}{notes}"
 
 
-def why(program: Schedule | PrimFunc, quiz: str = "", *, recorded_on: str = "") -> Losses:
-    """What `program` loses its time to on an H200, and what each alone would gain: modelled.
+def why(program: Schedule | PrimFunc, quiz: str = "", *, gpu: str = "") -> Losses:
+    """What `program` loses its time to on a GPU, and what each alone would gain: modelled.
 
-    Beside it stand the times that were recorded of it, of `recorded_on` ("nvidia/h100") alone where
-    that is given. With the name of a `quiz`, only once its questions are answered. Raises Fail
-    where no kernel is built, and for a GPU that there is not.
+    Beside it stand the times that were recorded of it: on that `gpu` ("nvidia/h100"); without one
+    on all, and it is modelled for an H200. With the name of a `quiz`, only once its questions are
+    answered. Raises Fail where no kernel is built, and for a GPU that there is not.
 
     >>> print(lesson.why(bound).headline)
     Of 0.647 µs most is the launch: no schedule makes it faster.
     """
-    asked = target.get(recorded_on) if recorded_on else None
+    on = target.get(gpu or GPU)
     if quiz and not is_answered(quiz):
         return Losses("Name it first: answer the question above, and run this cell again.", (), ())
     func = function_of(program, "say why")
-    built, gpu = build(func, GPU).kernels, target.get(GPU)
-    found = losses(func)
+    built, found = build(func, on.name).kernels, losses(func, on.name)
     guessed, rows = spills(func), list[tuple[str, str]]()
     for fault in found.faults:
         told = f" ({fault.help})" if fault.help else ""
@@ -69,11 +68,11 @@ def why(program: Schedule | PrimFunc, quiz: str = "", *, recorded_on: str = "") 
         rows.append((f"{about}{us_text(fault.gain)}", f"{fault.words}{told}"))
     if found.us is None or not rows:
         return Losses(found.caption, tuple(rows), ())
-    times = [f"{us_text(found.us)} on {gpu.title}, modelled"]
+    times = [f"{us_text(found.us)} on {on.title}, modelled"]
     times += [
         f"{t.median * 1e6:,.4g} µs recorded on {t.device}"
         for t in recorded.times(func)
-        if asked in (None, target.of_device(t.device))
+        if not gpu or target.of_device(t.device) is on
     ]
     joined = any(" compiled to " in fault.words for fault in found.faults)
     notes = [GAIN, *([GUESSED] if guessed else []), *([JOINED] if joined else [])]
