@@ -96,7 +96,7 @@ def test_the_time_is_nowhere_until_the_guess_is_made_and_then_beside_it(tmp_path
         f"You said 1 µs; the model says {truth}.",
     ]
     assert page["guess"]["why"].startswith("`latency` changed most, from 0.682 µs to ")
-    assert page["bar"]["us"] == truth and page["bar"]["marks"][1]["words"] == "your guess 1 µs"
+    assert page["bar"]["us"] == truth and page["bar"]["marks"][0]["words"] == "your guess 1 µs"
     send(lab, do="guess", name=name, number="9")
     assert lab.status["kind"] == "refused" and lab.history.answers == {name: "1 µs"}
     assert f"You guessed: {page['guess']['text']} 1" in last_page(lab.session)

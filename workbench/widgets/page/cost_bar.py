@@ -21,7 +21,7 @@ from workbench.widgets.page.pictures import registers_of, roofline_of
 
 NOTHING: dict[str, Any] = {"waits": "", "text": ""}
 FARTHEST = 2  # times what else is on the axis; a guess beyond stands at its end
-ROOM = 1.15  # times a guess: its words have room beyond its line
+ROOM = 1.25  # times a guess: its words have room beyond its line
 PARTS = 4  # statements of a resource that are told
 
 
@@ -104,7 +104,7 @@ def _bar(
     wide = max(now.us, ghost or 0.0, *(us for _, _, us in known))
     if guessed:
         wide = max(wide, ROOM * min(guessed, FARTHEST * wide))
-        known.insert(1 + bool(taken[1]), ("guess", "your guess", guessed))
+        known.insert(0, ("guess", "your guess", guessed))
     beside = (("before", ghost), taken, ("guessed", guessed))
     said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)
     sizes = sizes_told(func)
