@@ -58,7 +58,7 @@ def test_one_goes_from_the_launch_to_a_request(plain: Plain):
     served = lab.locator(".wb-served-now")
     expect(served).not_to_have_count(0)
     part = wavefront.search(said.inner_text())
-    assert part and served.first.get_attribute("data-iteration") == part[1]
+    assert part and served.first.get_attribute("data-served") == part[1]
     takes = "reads of B_shared: 2 wavefronts, the least."
     expect(lab.locator(".wb-caption")).to_contain_text(takes)
     expect(time).to_be_focused()  # though all around it was drawn anew

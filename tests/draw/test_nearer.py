@@ -57,7 +57,7 @@ def test_a_warp_shows_the_request_at_a_clock():
     rows, lanes = then.strips
     names = [s.label for s in rows.shapes if isinstance(s, Words) and s.anchor == "end"]
     assert names == ["A", "A_shared", "B", "B_shared", "C", "computes", "waits"]
-    lines = {s.of.iteration for s in lanes.shapes if s.of.iteration}
+    lines = {s.of.served for s in lanes.shapes if s.of.served}
     assert lines == {str(k) for k in range(1, 9)}  # eight rows of A, each a line
     assert then.about == "clocks; lanes and addresses: the kernel's own"
 

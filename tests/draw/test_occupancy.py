@@ -127,7 +127,7 @@ def test_shared_memory_with_what_is_reserved_and_the_last_wave():
     strip = drawn(kernel(func))
     assert limit(strip) == ["shared memory: the limit"]
     assert bricks(strip)["shared memory"] == (5, 0)
-    assert "a block takes 41 KiB of 228 KiB" in strip.words
+    assert "41 KiB of 228 KiB" in strip.words
     assert "10,000 blocks on 132 multiprocessors: 16 waves" in strip.words
     assert busy(strip) == [
         "wave 1: 132 of 132 multiprocessors work",
@@ -245,8 +245,18 @@ def test_work_without_traffic_that_counts_is_under_the_level_roof():
     }
 
 
+def test_what_is_reserved_and_registers_of_a_thread_are_told_where_there_is_room():
+    """8 KiB for a block's arrays, which takes 9."""
+    text = SHARED.format(blocks=10).replace("10240", "2048").replace("10239", "2047")
+    func = script.parse(text.replace("320", "64"))
+    assert isinstance(func, PrimFunc)
+    assert "8 KiB + 1 KiB reserved of 228 KiB" in drawn(kernel(func)).words
+    assert "5,632 (88 a thread) of 65,536" in scene(1320, 64, registers=88).words
+    assert "512 to 16,384 (1 to 255 a thread) of 65,536" in scene(1320, 64).words
+
+
 def test_idle_lanes_stand_beside_the_warps():
     picture = occupancy_picture([occupancy(kernel(program(1320, 4)), H200)])
-    assert ", 28 of 32 lanes idle; " in picture.caption
+    assert picture.caption.startswith("28 of 32 lanes have no thread; NVIDIA H200 SXM: ")
     assert "4 of 32 lanes; a block takes 1 of 64" in str(picture.strips)
     assert "lanes" not in occupancy_picture([occupancy(kernel(program(1320, 64)), H200)]).caption

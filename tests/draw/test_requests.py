@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -68,6 +69,16 @@ def test_a_broadcast_is_one_box_with_its_lanes():
     assert title in {s.of.title for s in scene.shapes}
 
 
+def test_lanes_stand_in_one_line_where_boxes_are_narrow():
+    """32 boxes side by side: of numbers of two digits every other one has room."""
+    scene = banks("i")
+    lines = [s for s in scene.shapes if isinstance(s, Words) and s.of.lanes]
+    assert [s.label for s in lines] == [str(k) for k in (*range(10), *range(11, 32, 2))]
+    assert len({s.y for s in lines}) == 1
+    many = banks("i // 8 * 8 + i % 8 // 4").words  # four lanes a box, two boxes side by side
+    assert "×4" in many and not any("+" in words for words in many)
+
+
 def test_a_vector_is_one_box_over_its_banks_and_groups_are_told():
     scene = banks("i * 4", vector=4, threads=16)
     rects = [s for s in scene.shapes if isinstance(s, Rect) and s.role in SERVED]
@@ -107,9 +118,20 @@ def test_sectors_are_told_and_what_is_unused_is_hollow():
     unused = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "unused"]
     used = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "used"]
     assert len(unused) == len(used) == 4
-    assert [s.of.title for s in unused][1] == "bytes 64 to 95 of A: 4 wanted"
+    assert [s.of.title for s in unused][1] == "bytes 64 to 95 of A: 4 bytes wanted"
     assert "4 sectors, 1 needed" in scene.words and "idle: 4–31" in scene.words
     assert {"64", "128", "192"} <= set(scene.words), "where memory goes on"
+
+
+def test_sectors_that_follow_each_other_can_be_told_apart_and_light_up_alone():
+    """Each fourth number: 4 bytes of each 16, so that what is used begins where a sector does."""
+    scene = sectors("i * 4", threads=16)
+    edges = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "unused"]
+    gaps = [b.x - (a.x + a.width) for a, b in pairwise(edges)]
+    assert gaps == pytest.approx([1.5] * 7)
+    assert {s.of.served for s in edges} == {"1", "2"}, "lines of four sectors"
+    assert not any(s.of.iteration for s in scene.shapes), "by which more than one would light up"
+    assert len({s.of.lanes for s in edges}) == 8
 
 
 def test_a_line_goes_from_each_lane_to_its_bytes():

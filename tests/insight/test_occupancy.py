@@ -10,6 +10,9 @@ import pytest
 from workbench import insight, target
 from workbench.insight import Limit, Occupancy
 from workbench.ir import Buffer, BufferStore, Kernel, Var, const
+from workbench.lesson.calls import BUILDERS
+from workbench.lesson.programs import product
+from workbench.runtime.building import build
 
 CALCULATED = json.loads(Path(__file__).with_name("occupancy.json").read_text())
 """By architecture: registers of a thread, threads and bytes of shared memory of a block, and the
@@ -39,6 +42,15 @@ def test_room_is_what_the_calculator_says(arch: str):
         assert room == (blocks, blocks), (registers, threads, shared)
 
 
+def test_a_thread_that_keeps_more_than_it_has_registers_has_them_all():
+    """By hand: 16 x 16 sums are 256, and the most is 255: of 32 lanes, rounded, 8,192 a warp."""
+    start = product(256, 256, 64)
+    (built,) = build(BUILDERS["in_shared"](start, (16, 16), (8, 8), 8), "nvidia/h200").kernels
+    found = occupancy(built)
+    assert found.registers == (255, 255)
+    assert next(x for x in found.limits if x.resource == "registers").needed == (16384, 16384)
+
+
 def test_few_blocks_leave_a_gpu_empty():
     """256 blocks of 2 warps on 132 multiprocessors of 64: 512 of 8448 warps."""
     found = occupancy(kernel(64, blocks=256))
@@ -57,7 +69,9 @@ def test_each_block_takes_a_kibibyte_more_from_sm_80_on():
     """Three of 75 KiB are 225 of 228 KiB, but with one more each 228; of 76 KiB two go in."""
     known = [occupancy(kernel(32, size << 10), registers=32) for size in (75, 76)]
     assert [found.room[0] for found in known] == [3, 2]
-    assert known[0].limits[2] == Limit("bytes of shared memory", (76 << 10,) * 2, 228 << 10, (3, 3))
+    assert known[0].limits[2] == Limit(
+        "bytes of shared memory", (76 << 10,) * 2, 228 << 10, (3, 3), reserved=1 << 10
+    )
     assert {found.limited_by for found in known} == {"bytes of shared memory"}
     turing = occupancy(kernel(32, 32 << 10), "nvidia/tesla-t4", 32)
     assert turing.room == (2, 2), "64 KiB, and nothing reserved"

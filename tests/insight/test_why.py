@@ -86,7 +86,7 @@ def test_blocks_that_are_too_many_are_told_with_what_they_take():
 
 def test_lanes_without_a_thread():
     found = fault(why(cells(product(), 4, 2)), "idle lanes")
-    assert found.words == "24 of the 32 lanes of a block have no thread"
+    assert found.words == "24 of the 32 lanes of a warp have no thread"
 
 
 def test_two_faults_at_once_stand_by_what_each_alone_would_gain():
@@ -148,7 +148,7 @@ def test_sectors_that_are_all_used_may_lie_in_too_many_lines():
     lesson.in_shared(sch, (8, 8), (8, 8), 8)
     found = why(sch)
     assert fault(found, "coalescing", "A").words == (
-        "A load of A uses all of its 16 sectors, but in 16 lines where 4 would do"
+        "A load of A uses all of its 16 sectors, but in 16 lines of 128 bytes where 4 would do"
     )
     assert fault(found, "conflicts", "B_shared").words == (
         "A load of B_shared, compiled to 16 bytes a lane, takes 8 wavefronts where 1 would do"

@@ -119,6 +119,29 @@ def test_all_recorded_times_of_a_table_are_of_one_gpu(monkeypatch):
     assert alone.endswith("µs, modelled") and other == TIMING.device
 
 
+def test_recorded_times_are_of_the_gpu_that_is_asked_for(monkeypatch):
+    """Where none was recorded on it, the time is modelled, and the table says on which."""
+    sch = naive(wb.Schedule(matmul(64)), 16)
+    h100 = replace(TIMING, device="NVIDIA H100 80GB HBM3", samples=(3e-6,) * 3)
+    key = recorded.program_key(sch.func)
+    runs = tuple(recorded.Run(key, "", timing) for timing in (TIMING, h100))
+    monkeypatch.setattr(recorded, "all_runs", lambda: runs)
+
+    def told(**asked: str) -> lesson.Comparison:
+        return lesson.compare({"naive": sch}, *ARRAYS, **asked)
+
+    assert told().rows[0].timing.device == "NVIDIA H200"
+    assert told(gpu="nvidia/h100").rows[0].timing == h100
+    none = told(gpu="nvidia/tesla-t4")
+    assert none.rows[0].timing is None
+    assert none.notes[-1] == (
+        "A modelled time is worked out from the program and the data sheet of NVIDIA T4: "
+        "none was recorded for that very program on NVIDIA T4."
+    )
+    with pytest.raises(wb.diag.Fail, match="Can't find a target called 'h1000'"):
+        told(gpu="h1000")
+
+
 def test_further_costs_stand_beside_and_banks_are_called_modelled():
     sch = naive(wb.Schedule(matmul(64)), 16)
     found = lesson.compare({"naive": sch}, costs=["global sectors", "shared wavefronts"])

@@ -21,6 +21,7 @@ from workbench.lesson import record, solutions
 from workbench.lesson.convolutions import fetch_together, share_out
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
+from workbench.lesson.faults import FAULTS, fault
 from workbench.lesson.goals import at_most_barriers
 from workbench.lesson.tile_convolutions import tensor_cores
 from workbench.runtime import recorded
@@ -696,6 +697,28 @@ def test_a_run_is_compared_with_the_program_without_the_steps_it_was_given_with(
     other = lesson.exercise("small_tiles")
     wb.lab(other.schedule(), task=exercise).run()
     assert compared == [exercise.unscheduled, other.program]
+
+
+def test_a_kernel_that_is_given_reaches_no_goal_before_a_step_is_taken():
+    """The lab says what the check says: of the seventh's goals the given one keeps to a bound."""
+    exercise = lesson.exercise("seventh")
+    mine = exercise.schedule()
+    lab = wb.lab(mine, task=exercise)
+    assert [goal["ok"] for goal in lab.session.page["goals"]] == [False] * 3
+    assert exercise.reached(mine.func) == [(False, "take a step first")] * 2
+    assert int(exercise.check(mine)) == 0
+    exercise.solution(mine)
+    assert [ok for ok, _ in exercise.reached(mine.func)] == [True, True]
+
+
+def test_the_second_variant_of_the_seventh_is_slow_by_something_else():
+    """So that the step of the first is no answer to it."""
+    first, second = (lesson.exercise("seventh", variant=n) for n in (1, 2))
+    lost = [fault(one.program) for one in (first, second)]
+    assert lost == [FAULTS["conflicts"], FAULTS["redundant"]]
+    mine = second.schedule()
+    mine.storage_align("A_shared", 0, axis=0, factor=64, offset=1)
+    assert [row.ok for row in second.check(mine).rows] == [True, False, False]
 
 
 def test_a_wrong_result_ticks_no_goal():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import workbench as wb
@@ -12,7 +13,7 @@ from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.lessons.test_lessons import run_cells
 from workbench import lesson, script
 from workbench.lesson.calls import BUILDERS
-from workbench.lesson.faults import FAULTS, fault, kept_beyond
+from workbench.lesson.faults import FAULTS, fault, lesser, spills
 from workbench.lesson.programs import product
 from workbench.lesson.quizzes import QUIZZES
 from workbench.runtime import recorded
@@ -61,15 +62,64 @@ def test_a_list_has_modelled_and_recorded_times_and_what_each_would_gain():
     assert second == (
         "   100 µs  68 of 132 multiprocessors have no block (undo the bind of j_0, then split j_0)"
     )
-    assert rest[-1].startswith("To gain: ")
+    assert (
+        "To gain: how much shorter the modelled time would be if this one thing were ideal." in rest
+    )
 
 
-def test_numbers_beyond_the_registers_come_first_and_without_a_time():
-    """By hand: 16 x 16 sums are 256, one more than the most registers; 16 x 8 are 128."""
+def test_numbers_beyond_the_registers_come_first_with_a_gain_that_is_a_guess():
+    """By hand: 16 x 16 sums are 256, one more than the most registers; 16 x 8 are 128.
+
+    With 32 of A and B, kept for a step of k, and 24 for indices a thread wants 312 registers.
+    """
     much = shared((16, 16), (8, 8))
-    assert kept_beyond(much) == [(256, 255)] and fault(much) == FAULTS["registers"]
-    assert lesson.why(much).rows[0] == ("", f"{FAULTS['registers']}: 256, and at most 255")
-    assert kept_beyond(shared((16, 8), (8, 16))) == []
+    assert spills(much) and fault(much) == FAULTS["registers"]
+    told = lesson.why(much)
+    (gain, words), (second, blocks) = told.rows[:2]
+    assert (gain, second) == ("about 105 µs", "181 µs")
+    assert words.startswith("A thread wants about 312 registers and has 255: 20% of its numbers ")
+    assert blocks.startswith("68 of 132 multiprocessors have no block")
+    assert len([row for row in told.rows if "registers" in row[1]]) == 1
+    assert any(note.startswith("What registers would gain is a guess") for note in told.notes)
+    assert not spills(shared((16, 8), (8, 16)))
+
+
+def test_times_can_be_asked_of_one_gpu():
+    tutorial = shared((8, 8), (8, 8))
+    assert "recorded on NVIDIA H200;" in lesson.why(tutorial).headline
+    assert lesson.why(tutorial, gpu="nvidia/h100").headline == (
+        "150 µs on NVIDIA H100 SXM5, modelled; 154.8 µs recorded on NVIDIA H100 80GB HBM3."
+    )
+    with pytest.raises(wb.diag.Fail, match="Can't find a target called 'h1000'"):
+        lesson.why(tutorial, gpu="h1000")
+
+
+def test_a_list_says_that_a_compiler_joins_what_a_picture_shows_one_by_one():
+    """B of the sixth: two wavefronts in the picture, eight for the load that a compiler makes."""
+    notes = lesson.why(shared((8, 8), (8, 8))).notes
+    assert any(note.startswith("A picture shows a load as the program has it") for note in notes)
+    assert len(lesson.why(BUILDERS["in_registers"](START, (4, 4), (16, 16), 4)).notes) == 1
+
+
+def test_what_is_true_of_the_schedule_too_is_not_said_to_be_true_of_another(here: Path):
+    """The fourth has 64 blocks, as the one has that loses most to that."""
+    (item,) = QUIZZES["08_four"].made()
+    idle = FAULTS["idle multiprocessors"]
+    assert "64 blocks, too" in item.verdict.wrong[idle]
+    first = BUILDERS["in_registers"](START, (4, 4), (16, 16), 4, "i")
+    (item,) = QUIZZES["08_one"].made()
+    said = "That is so here, too, and would gain less: 291 µs of 610 µs, modelled."
+    assert lesser(first)[FAULTS["reuse"]] == item.verdict.wrong[FAULTS["reuse"]] == said
+    assert "would be right" in item.verdict.wrong[FAULTS["idle lanes"]]
+
+
+def test_what_the_list_says_stands_folded():
+    """As the other answers: the sixth's step stood beside its question."""
+    cells = nbformat.read(LESSON, as_version=4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    open_ = [re.sub(r"<details>.*?</details>", "", text, flags=re.S) for text in texts]
+    assert not any("storage_align" in text for text in open_)
+    assert any("storage_align" in text for text in texts)
 
 
 def test_what_is_no_product_of_blocks_has_no_list():

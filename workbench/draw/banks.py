@@ -23,7 +23,7 @@ from workbench.insight.wavefronts import BANKS
 
 WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands left of the banks
 HEAD, LINE = 18.0, 13.0  # px of the numbers of the banks; of a line of words
-APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank
+APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank, and between words
 MARKED = (0, 8, 16, 24, 31)  # banks that are told by number
 
 
@@ -94,33 +94,33 @@ def _row(
     chosen: int | None,
     columns: _Columns,
 ) -> tuple[list[Shape], float]:
-    """The boxes of a wavefront, and how high they are: two lines where a label needs these."""
+    """The boxes of a wavefront, below their words, and how high they are."""
     boxes = [*_boxes(row)]
     x, each = columns.x, columns.each
-    ends = [x(start) for start, _, _ in boxes[1:]] + [columns.wide]
-    labels = [
-        _label(those, count * each, end - x(start + count) - 4)
-        for (start, count, those), end in zip(boxes, ends, strict=True)
-    ]
-    high = LINE * max(map(len, labels), default=1) + 3
+    ends = [x(start) for start, _, _ in boxes[1:]] + [x(BANKS)]
+    high, free = LINE + 3, 0.0
     grid = [((x(bank), y), (x(bank), y + high)) for bank in range(BANKS + 1)]
     shapes: list[Shape] = [
         path("grid", *grid, *(((LEFT, at), (x(BANKS), at)) for at in (y, y + high))),
         Words(str(number), LEFT - 8, y + high / 2 + 4, "strong", "end"),
     ]
-    for (start, count, those), label in zip(boxes, labels, strict=True):
+    words: list[Shape] = []
+    for (start, count, those), end in zip(boxes, ends, strict=True):
+        of = _stands(requests, lanes, number, (start, count, those))
         role = "chosen" if chosen in those else "served" if row.needed else "beyond"
         left, wide = x(start), count * each
-        drawn: list[Shape] = [Rect(left + 0.5, y + 0.5, wide - 1, high - 1, role)]
-        top = y + (high - LINE * len(label)) / 2 - 3
-        inside = all(width_of(line) <= wide + AIR for line in label)
-        spot, anchor = (left + wide / 2, "middle") if inside else (left + wide + 3, "start")
-        drawn += [
-            Words(line, spot, top + LINE * (k + 1), "words" if inside else "on", anchor)
-            for k, line in enumerate(label)
-        ]
-        shapes += standing(_stands(requests, lanes, number, (start, count, those)), drawn)
-    return shapes, high
+        label, inside = _label(those, wide, end - left - wide - 4)
+        told = width_of(label)
+        begins = left + wide / 2 - told / 2 if inside else left + wide + 3
+        shapes += standing(of, [Rect(left + 0.5, y + 0.5, wide - 1, high - 1, role)])
+        if begins >= free and begins + told <= columns.wide:
+            over = told > wide + AIR or not inside
+            free = begins + told + (AIR if over else 0)
+            spot, anchor = (left + wide / 2, "middle") if inside else (begins, "start")
+            words += standing(
+                of, [Words(label, spot, y + LINE - 2, "on" if over else "words", anchor)]
+            )
+    return [*shapes, *words], high
 
 
 Box = tuple[int, int, tuple[int, ...]]
@@ -137,21 +137,21 @@ def _boxes(row: Wavefront) -> Iterator[Box]:
             start = end
 
 
-def _label(lanes: Sequence[int], box: float, beside: float) -> tuple[str, ...]:
+def _label(lanes: Sequence[int], box: float, beside: float) -> tuple[str, bool]:
     """The lanes of a box in as many words as there is room for: in it, or `beside` it, up to the
-    next, with an arrow to it, since they run over banks that do not serve them; else in two lines
-    of one letter; none where that has no room, either."""
-    every, count = " ".join(map(str, lanes)), f"×{len(lanes)}"
-    few = f"{lanes[0]} {lanes[1]} +{len(lanes) - 2}" if len(lanes) > 2 else every
-    told = (every, runs_text(lanes), few)
-    forms = [f"← {'lane' if len(lanes) == 1 else 'lanes'} {form}" for form in told]
-    forms += [f"← {form}" for form in told]
-    short = (few, count) if len(lanes) > 1 else ()
-    line = longest(told[:2], box) or longest(forms, beside) or longest(short, box)
-    if line:
-        return (line,)
-    letters = every if len(lanes) == 1 else count
-    return tuple(letters) if len(letters) == 2 else ()
+    next, with an arrow to it, since they run over banks that do not serve them.
+
+    The bool says whether they belong in it: their last form does even where it is too wide, and
+    stands over the boxes around it wherever these leave it room.
+    """
+    every, runs = " ".join(map(str, lanes)), runs_text(lanes)
+    if line := longest((every, runs), box):
+        return line, True
+    unit = "lane" if len(lanes) == 1 else "lanes"
+    forms = [f"← {unit} {every}", f"← {unit} {runs}", f"← {every}", f"← {runs}"]
+    if line := longest([*forms, f"← {len(lanes)} {unit}"], beside):
+        return line, False
+    return every if len(lanes) == 1 else f"×{len(lanes)}", True
 
 
 def runs_text(numbers: Sequence[int]) -> str:
@@ -179,7 +179,7 @@ def _stands(requests: Requests, lanes: Lanes, wavefront: int, box: Box) -> Stand
         thread=lanes.threads[those[0]] if len(those) == 1 else None,
         title=f"wavefront {wavefront}: {banks}: {who}{where}",
         lanes=those,
-        iteration=str(wavefront),
+        served=str(wavefront),
     )
 
 

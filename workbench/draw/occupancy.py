@@ -7,7 +7,7 @@ from math import ceil
 
 from workbench.diag import count_text, size_text
 from workbench.draw.picture import Picture
-from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, longest, standing
+from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, longest, standing, width_of
 from workbench.insight import Limit, Occupancy, Table
 from workbench.target import get
 
@@ -61,8 +61,8 @@ def _caption(one: Occupancy) -> str:
     elif one.limited_by == LAUNCH:  # whether that is a fault the waves tell
         why = f"{count_text(one.blocks, 'block')} for {one.multiprocessors} multiprocessors"
     used, lanes = one.lanes
-    idle = f", {lanes - used} of {lanes} lanes idle" if used < lanes else ""
-    return f"{get(one.target).title}: {full} of its warps are there{idle}; {why}."
+    idle = f"{lanes - used} of {lanes} lanes have no thread; " if used < lanes else ""
+    return f"{idle}{get(one.target).title}: {full} of its warps are there; {why}."
 
 
 def _strip(one: Occupancy, named: bool, key: bool) -> Scene:
@@ -93,17 +93,13 @@ def _bar(one: Occupancy, limit: Limit, y: float) -> Iterator[Shape]:
     """What blocks take of one resource: of those that are there, and of those that have room."""
     limiting = one.limited_by == limit.resource
     name = NAMES.get(limit.resource, limit.resource)
+    label, role = (f"{name}: the limit", "strong") if limiting else (name, "words")
+    yield Words(label, 1, y + LINE - 4, role, "start")
+    room = WIDE - width_of(label, role) - 6
     yield Words(
-        f"{name}: the limit" if limiting else name,
-        1,
-        y + LINE - 4,
-        "strong" if limiting else "words",
-        "start",
+        longest([*_needed(one, limit)], room, "muted"), WIDE - 1, y + LINE - 4, "muted", "end"
     )
     low, high = sorted(limit.needed)
-    used, lanes = one.lanes
-    partly = f"{used} of {lanes} lanes; " if limit.resource == "warps" and used < lanes else ""
-    yield Words(partly + _needed(limit, low, high), WIDE - 1, y + LINE - 4, "muted", "end")
     y += LINE
     wide, there = (WIDE - 2) * low / limit.available, residents(one)
     shapes: list[Shape] = [Rect(1, y, WIDE - 2, BAR, "room")]
@@ -118,17 +114,21 @@ def _bar(one: Occupancy, limit: Limit, y: float) -> Iterator[Shape]:
     yield from standing(Stands(title=title), shapes)
 
 
-def _needed(limit: Limit, low: int, high: int) -> str:
+def _needed(one: Occupancy, limit: Limit) -> Iterator[str]:
+    """What a block takes, in ever fewer words, and what of it is not as a program has it."""
     told = size_text if "bytes" in limit.resource else "{:,}".format
-    needed = told(low) if low == high else f"{told(low)} to {told(high)}"
-    return longest(
-        (
-            f"a block takes {needed} of {told(limit.available)}",
-            f"{needed} of {told(limit.available)}",
-        ),
-        WIDE - 130,
-        "muted",
-    )
+    low, high = (told(end) for end in sorted(limit.needed))
+    needed = low if low == high else f"{low} to {high}"
+    of, used, partly, more = f"of {told(limit.available)}", one.lanes, "", needed
+    if limit.resource == "warps" and used[0] < used[1]:
+        partly = f"{used[0]} of {used[1]} lanes; "
+    elif limit.resource == "registers":
+        more = f"{needed} ({_span(one.registers)} a thread)"
+    elif limit.reserved:
+        more = f"{told(limit.needed[0] - limit.reserved)} + {told(limit.reserved)} reserved"
+    yield f"{partly}a block takes {more} {of}"
+    yield f"{partly}{more} {of}"
+    yield f"{partly}{needed} {of}"
 
 
 def _span(span: tuple[int, int]) -> str:

@@ -42,7 +42,7 @@ _OF = {
         "modelled",
         "No warp reads or writes shared memory; cache_read copies a buffer there.",
         "Columns are the 32 banks, rows wavefronts, one after the other; at a box stand the lanes "
-        "that its bank serves in that wavefront.",
+        "that its bank serves in that wavefront, or ×4 for four that have no room.",
     ),
     "sectors": _Words(
         "sector",

@@ -63,7 +63,8 @@ class Stands(NamedTuple):
     `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
     `thread` are (x, y, z); `loops` names loops of the program and `statement` a block of it;
     `title` says it in words. What is of one `iteration` of a pipeline lights up together, as does
-    what is of one of the `lanes` of a warp. The `key` is the same for the same thing in other
+    what is of one of the `lanes` of a warp; `served` is the wavefront, or the line of memory, that
+    a box of lanes is of. The `key` is the same for the same thing in other
     pictures: what came of another, or lies within it, has the key of that, ">" and its own.
     """
 
@@ -77,6 +78,7 @@ class Stands(NamedTuple):
     title: str = ""
     iteration: str = ""
     lanes: tuple[int, ...] = ()
+    served: str = ""
     key: str = ""
 
 

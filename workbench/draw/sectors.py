@@ -26,7 +26,8 @@ from workbench.insight.wavefronts import LINE, WARP
 WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands left of lanes and bytes
 LANES, TICK = 18.0, 7.0  # px: where the lanes' ticks begin, and their size
 RULER, HIGH = 132.0, 26.0  # px: where the bytes are, and how high they are drawn
-WIDEST, GAP = 40.0, 3.0  # px of a sector; between those that do not follow each other
+WIDEST = 40.0  # px of a sector
+NEXT, GAP = 1.5, 4.0  # px between two that follow each other in memory, and between others
 LEAST = 2.5  # px of bytes that are used
 END = RULER + HIGH + 42  # px, with the addresses and the count
 
@@ -34,8 +35,8 @@ END = RULER + HIGH + 42  # px, with the addresses and the count
 def sectors_scene(requests: Requests, lanes: Lanes, chosen: int | None = None) -> Scene:
     """The lanes of a request, a line from each to the bytes that it wants, and their sectors.
 
-    Sectors are 32 bytes; those that follow each other in memory touch each other. The lane that is
-    `chosen` stands out.
+    Sectors are 32 bytes; those that follow each other in memory stand close together. The lane
+    that is `chosen` stands out.
     """
     sectors = sectors_of(lanes)
     places = _places(sectors)
@@ -70,14 +71,13 @@ Places = Mapping[int, tuple[float, float]]
 
 
 def _places(sectors: Sequence[Sector]) -> Places:
-    apart = sum(b.number != a.number + 1 for a, b in pairwise(sectors))
-    wide = min((WIDE - LEFT - 2 - GAP * apart) / max(len(sectors), 1), WIDEST)
+    gaps = [NEXT if b.number == a.number + 1 else GAP for a, b in pairwise(sectors)]
+    wide = min((WIDE - LEFT - 2 - sum(gaps)) / max(len(sectors), 1), WIDEST)
     places: dict[int, tuple[float, float]] = {}
     x = LEFT
-    for sector in sectors:
-        x += GAP if places and sector.number - 1 not in places else 0
+    for sector, gap in zip(sectors, [*gaps, 0.0], strict=False):  # without any, no gap either
         places[sector.number] = (x, wide)
-        x += wide
+        x += wide + gap
     return places
 
 
@@ -89,14 +89,16 @@ def _ruler(requests: Requests, sectors: Sequence[Sector], places: Places) -> Ite
         x, wide = places[sector.number]
         used = sum(end - start for start, end in sector.wanted)
         start = sector.number * SECTOR
-        title = f"bytes {start:,} to {start + SECTOR - 1:,} of {requests.buffer}: {used} wanted"
+        title = (
+            f"bytes {start:,} to {start + SECTOR - 1:,} of {requests.buffer}: {used} bytes wanted"
+        )
         drawn: list[Shape] = [Rect(x, RULER, wide, HIGH, "unused")]
         drawn += [
             Rect(x + a * wide / SECTOR, RULER, max((b - a) * wide / SECTOR, LEAST), HIGH, "used")
             for a, b in sector.wanted
         ]
         line = served[start // LINE]
-        of = Stands(requests.buffer, title=title, lanes=sector.lanes, iteration=line)
+        of = Stands(requests.buffer, title=title, lanes=sector.lanes, served=line)
         yield from standing(of, drawn)
         label = f"{start:,}"
         if sector.number - 1 not in places and x >= free and x + width_of(label) <= WIDE:

@@ -107,6 +107,7 @@ def _about(of: Stands) -> tuple[str, str]:
         ("statement", _escaped(of.statement)),
         ("iteration", _escaped(of.iteration)),
         ("lanes", " ".join(map(str, of.lanes))),
+        ("served", _escaped(of.served)),
         ("key", _escaped(of.key)),
     )
     title = f"<title>{_escaped(of.title)}</title>" if of.title else ""

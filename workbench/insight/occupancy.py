@@ -8,9 +8,11 @@ from math import prod
 from typing import TypeAlias
 
 from workbench.diag import count_text
+from workbench.insight.compiled import compiled
 from workbench.insight.page import Kind, Table
 from workbench.insight.recorded import counted
 from workbench.ir import Kernel, refuse_sizes
+from workbench.lower.keep_values import keep_values
 from workbench.lower.shared_memory import shared_bytes
 from workbench.target import Target
 
@@ -22,12 +24,16 @@ LAUNCH = "blocks of the launch"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """For how many blocks one resource of a multiprocessor has room."""
+    """For how many blocks one resource of a multiprocessor has room.
+
+    Of what a block `needed`, so many are `reserved`, which it cannot use itself.
+    """
 
     resource: str
     needed: Span
     available: int
     blocks: Span
+    reserved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,8 @@ class Occupancy:
     """Blocks and warps on one multiprocessor while the whole GPU has work.
 
     Pairs are the least and the most that a number can be: before a compiler has run, `registers`,
-    those of a thread, are anything from 1 to the most with which a block still runs. A
+    those of a thread, are anything from 1 to the most with which a block still runs, or surely the
+    most, where a thread keeps more numbers than that. A
     multiprocessor has `room` for so many blocks; `blocks_per_sm` are there on average, fewer than
     that where the launch has too few. `fraction` is resident warps over the most that a
     multiprocessor holds. `limited_by` names what stands in the way of more, a resource or "blocks
@@ -79,7 +86,9 @@ def occupancy(kernel: Kernel, target: Target, registers: int | None = None) -> O
     known, recorded = None if registers else counted(kernel), ""
     if known is not None and known.arch == target.arch:
         registers, recorded = known.registers, f"{known.compiler}, {known.source}"
-    span = (registers, registers) if registers else (1, _most_registers(target, warps))
+    most = _most_registers(target, warps)
+    least = most if compiled(keep_values(kernel)).spilled else 1
+    span = (registers, registers) if registers else (least, most)
     limits = tuple(_limits(kernel, target, warps, span))
     low, high = (min(limit.blocks[end] for limit in limits) for end in (0, 1))
     blocks = prod(kernel.grid)
@@ -129,8 +138,10 @@ def _limits(kernel: Kernel, target: Target, warps: int, registers: Span) -> Iter
     shared, room = shared_bytes(kernel), target.shared_bytes_per_sm
     if shared and room is not None:
         unit = target.shared_bytes_unit or 1
-        needed = -(-(shared + (target.shared_bytes_reserved or 0)) // unit) * unit
-        yield Limit("bytes of shared memory", (needed, needed), room, (room // needed,) * 2)
+        reserved = target.shared_bytes_reserved or 0
+        needed = -(-(shared + reserved) // unit) * unit
+        blocks = (room // needed,) * 2
+        yield Limit("bytes of shared memory", (needed, needed), room, blocks, reserved)
     if target.registers_per_sm is not None:
         few, many = registers
         needs = _of_warp(target, few) * warps, _of_warp(target, many) * warps

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from workbench.check.kernels import extent_of
 from workbench.insight.accesses import Access, Loop
-from workbench.insight.compiled import VECTOR, compiled
+from workbench.insight.compiled import OTHERS, VECTOR, compiled
 from workbench.insight.demands import LINE, Demand, bytes_of, demands, statement_of
 from workbench.insight.launched import Launch, us_text
 from workbench.insight.modelled import NoTimeError, launches_of
+from workbench.insight.occupancy import LAUNCH
 from workbench.insight.page import Kind, Table
 from workbench.insight.sectors import SECTOR
 from workbench.insight.spread import neighbours
@@ -237,7 +238,8 @@ def _apart(one: Launch, group: Sequence[Access]) -> str:
     if sectors != least:
         return f"{asks} touches {sectors} sectors where {least} would do"
     lines, few = _each(one, group, "L1")  # the cache finds a line of four sectors at a time
-    return f"{asks} uses all of its {sectors} sectors, but in {lines} lines where {few} would do"
+    where = f"in {lines} lines of {LINE} bytes where {few} would do"
+    return f"{asks} uses all of its {sectors} sectors, but {where}"
 
 
 def _coalescing(one: Launch) -> Iterator[Fault]:
@@ -335,7 +337,9 @@ def _registers(one: Launch) -> Iterator[Fault]:
     for buffer, gone in groups.items():
         left, access = {k for _, k in gone}, gone[0][0]
         better = replace(one, asked=tuple(d for k, d in enumerate(one.asked) if k not in left))
-        words = f"{made.share:.0%} of what a thread keeps has no register: it is in local memory"
+        wants, has = made.words + OTHERS, made.registers
+        words = f"A thread wants about {wants} registers and has {has}: "
+        words += f"{made.share:.0%} of its numbers are in local memory"
         way = _split_axis(one, "thread")
         if buffer is not None:
             rolled = [x for x in access.loops if made.together.get(x.var, 1) < x.extent]
@@ -368,7 +372,8 @@ def _idle_lanes(one: Launch) -> Iterator[Fault]:
     lanes = -(-threads // WARP) * WARP
     if threads < lanes:
         better = _scaled(one, lambda d: 1.0 if d.resource == "L2" else threads / lanes)
-        words = f"{lanes - threads} of the {lanes} lanes of a block have no thread"
+        whose = "a warp" if lanes == WARP else "a block's warps"
+        words = f"{lanes - threads} of the {lanes} lanes of {whose} have no thread"
         yield _fault(one, better, "idle lanes", words, _split_axis(one, "thread"))
 
 
@@ -385,8 +390,15 @@ def _launches(one: Launch) -> Iterator[Fault]:
 def _latency(one: Launch) -> Iterator[Fault]:
     """Ideal: a warp finds every value there when it wants it."""
     full, limit = one.occupancy.fraction[1], one.occupancy.limited_by
-    by = f", limited by {limit}" if limit and full < 1 else ""
-    words = f"Warps wait, and {full:.0%} of those that there is room for are there{by}"
+    why = f"; {limit} are the limit"
+    if limit == LAUNCH:
+        why = "; the launch has too few blocks"
+    elif limit == "registers":
+        why += f", at {one.occupancy.registers[1]} a thread"
+    words = (
+        f"Warps wait for values, and of the warps that a multiprocessor can hold {full:.0%} are "
+    )
+    words += f"there{why if limit and full < 1 else ''}"
     made = compiled(one.kernel)
     loops = [node for node in walk(one.kernel.body) if isinstance(node, For)]
     waiting = [loop.loop_var.name for loop in loops if loop.loop_var in made.waiting]

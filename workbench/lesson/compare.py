@@ -19,7 +19,7 @@ from workbench.runtime import DeviceError, Timing, recorded
 from workbench.runtime.building import function_of
 from workbench.runtime.timing import in_digits
 from workbench.schedule import Schedule
-from workbench.target import of_device
+from workbench.target import Target, of_device
 from workbench.widgets.page.costs import (
     COSTS,
     EXACT,
@@ -130,16 +130,18 @@ def compare(
     *arrays: Any,
     beside: Mapping[str, Callable[[], Timing]] | None = None,
     costs: Sequence[str] = (),
+    gpu: str = "",
 ) -> Comparison:
     """Count what each of `programs` does on a GPU, and time it on `arrays` where they are given.
 
     Counts are exact; `costs` names further ones: "idle threads", "wavefronts a shared read",
     "global sectors" and "shared wavefronts". Without a GPU, times are those recorded for the very
-    same programs, of all on one GPU, or else modelled.
+    same programs, of all on one GPU, or else modelled: `gpu` ("nvidia/h100"), by default that which
+    most of them were timed on.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
     of the program at the peak of the device's data sheet, or its arrays moved once, whichever
-    takes longer. Raises Fail where `programs` or `beside` give no names, and for a cost that there
-    is not.
+    takes longer. Raises Fail where `programs` or `beside` give no names, and for a cost or a GPU
+    that there is not.
 
     >>> lesson.compare({"bound": bound}).rows[0].name
     'bound'
@@ -162,15 +164,16 @@ def compare(
     funcs = {name: function_of(program, "compare") for name, program in programs.items()}
     if arrays:  # they tell the sizes of a program for any size
         funcs = {name: _at(func, arrays) for name, func in funcs.items()}
-    card = _card([*funcs.values()])
-    rows = [_row(name, func, arrays, costs, card) for name, func in funcs.items()]
+    card = _card([*funcs.values()], gpu)
+    sheet = target.get(gpu or GPU)
+    rows = [_row(name, func, arrays, costs, (card, sheet)) for name, func in funcs.items()]
     work = next((row for row in rows if row.roof is not None), None)
     for name, take in (beside or {}).items():
         try:
             rows.append(Row(name, timing=take(), roof=work.roof if work else None))
         except DeviceError:
             rows.append(Row(name, note=NO_TIME))
-    notes = _notes(rows, card, "wavefronts" in " ".join(costs))
+    notes = _notes(rows, (card, sheet), "wavefronts" in " ".join(costs))
     return Comparison(tuple(rows), notes, bool(arrays or beside), tuple(costs))
 
 
@@ -186,14 +189,25 @@ def _recorded(func: PrimFunc) -> Sequence[Timing]:
     return recorded.times(func) if origin_of(func) is func else ()
 
 
-def _card(funcs: Sequence[PrimFunc]) -> str:
-    """The GPU on which most of them were timed, of several the one that times are modelled for."""
+def _card(funcs: Sequence[PrimFunc], asked: str) -> str:
+    """The GPU that is `asked` for, as its driver calls it where one of them was timed on it.
+
+    Else that on which most of them were timed, of several the one that times are modelled for.
+    """
     found = Counter(timing.device for func in funcs for timing in _recorded(func))
+    if asked:
+        gpu = target.get(asked)
+        return next((device for device in found if of_device(device) is gpu), gpu.title)
     return max(found, key=lambda d: (found[d], of_device(d).name == GPU), default="")
 
 
-def _row(name: str, func: PrimFunc, arrays: Sequence[Any], costs: Sequence[str], card: str) -> Row:
-    """What is told of a program, with its recorded time on that `card`, where there is one."""
+Told = tuple[str, Target]
+"""The GPU whose recorded times are told, as its driver calls it, and that of modelled ones."""
+
+
+def _row(name: str, func: PrimFunc, arrays: Sequence[Any], costs: Sequence[str], gpus: Told) -> Row:
+    """What is told of a program, with its recorded time, where there is one."""
+    card, sheet = gpus
     try:
         built = build(func)
     except Fail as fail:
@@ -212,12 +226,13 @@ def _row(name: str, func: PrimFunc, arrays: Sequence[Any], costs: Sequence[str],
     if not built.device.is_gpu:
         timing = next((t for t in _recorded(func) if t.device == card), None)
     if timing is None:
-        guess = insight.modelled(built.kernels, target.get(GPU))
+        guess = insight.modelled(built.kernels, sheet)
         return replace(row, modelled=guess.us, note=NO_TIME)
     return replace(row, timing=timing, roof=roof(built, timing.device))
 
 
-def _notes(rows: Sequence[Row], card: str, banks: bool) -> tuple[str, ...]:
+def _notes(rows: Sequence[Row], gpus: Told, banks: bool) -> tuple[str, ...]:
+    card, sheet = gpus
     notes = [MODELLED if banks else EXACT]
     sources: dict[str, list[str]] = {}
     for row in rows:
@@ -237,7 +252,7 @@ def _notes(rows: Sequence[Row], card: str, banks: bool) -> tuple[str, ...]:
         there = f" on {card}" if card else ""
         notes.append(
             f"A modelled time is worked out from the program and the data sheet of "
-            f"{target.get(GPU).title}: none was recorded for that very program{there}."
+            f"{sheet.title}: none was recorded for that very program{there}."
         )
     if any(row.note == NO_TIME and row.modelled is None for row in rows):
         notes.append("Where there is no time, none was recorded for that very program.")

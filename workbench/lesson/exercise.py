@@ -94,12 +94,17 @@ class Exercise:
         return [goal.measure.aim for goal in self.goals]
 
     def reached(self, func: PrimFunc) -> list[tuple[bool, str]]:
-        """For each of the `aims`, whether the kernels of `func` reach it, and what was found."""
+        """For each of the `aims`, whether the kernels of `func` reach it, and what was found.
+
+        A kernel that it is given with reaches none before a step is taken, as in `check`.
+        """
         if not isinstance(func, PrimFunc):
             raise Fail(
                 f"Can't look at a value of type {type(func).__name__}: it is no program",
                 hint="pass the program of a schedule: exercise.reached(mine.func)",
             )
+        if self._is_given(func):
+            return [(False, FIRST)] * len(self.goals)
         try:
             build(func)
         except Fail as fail:
@@ -107,13 +112,17 @@ class Exercise:
         rows = (_row(goal, func) for goal in self.goals)
         return [(row.ok is True, row.found) for row in rows]
 
+    def _is_given(self, func: PrimFunc) -> bool:
+        """Whether it is the program as it was given, with steps that make a kernel of it."""
+        return self.unscheduled is not None and func is self.program
+
     def sooner(self, start: PrimFunc) -> PrimFunc:
         """A program that comes to what `start` comes to, without the steps that it is given with.
 
         By its meaning it runs in a tenth of the time: nothing is kept for each thread. `start`
         itself where it is not the exercise's program, or has no steps.
         """
-        return self.unscheduled if self.unscheduled and start is self.program else start
+        return self.unscheduled if self.unscheduled and self._is_given(start) else start
 
     def __str__(self) -> str:
         task = [fill(line, WIDTH) for line in self.task.splitlines()]
@@ -156,8 +165,8 @@ class Exercise:
 
     def _report(self, work: Work) -> Report:
         func = work.schedule.func
-        if self.unscheduled and func is self.program:  # which is right, and keeps to bounds
-            return self._failed("it is as it was given", "Take a step first.", work)
+        if self._is_given(func):  # which is right, and keeps to bounds
+            return self._failed("it is as it was given", f"{FIRST[:1].upper()}{FIRST[1:]}.", work)
         wrong = check_result(func, self.unscheduled or self.program, self.tolerance)
         if wrong:
             return self._failed(wrong, WAIT, work)
@@ -201,6 +210,7 @@ class Exercise:
 
 
 RESULT = "the same result as before"
+FIRST = "take a step first"
 CHECKED = "Checked with numbers that differ from cell to cell, on an output full of wrong ones."
 WAIT = "The other goals wait for this one: a fast wrong answer is worth nothing."
 
@@ -216,7 +226,7 @@ def _row(goal: Goal, func: PrimFunc) -> Row:
 
 
 def exercise(name: str, variant: int = 1) -> Exercise:
-    """The exercise of that name; others with the same goals on other sizes are its variants.
+    """The exercise of that name; others with such goals on other programs are its variants.
 
     Raises Fail for a name or a variant that there is not.
 

@@ -15,6 +15,7 @@ from typing import Any
 from workbench.ir import PrimFunc
 from workbench.lesson.calls import Programs
 from workbench.lesson.content import Entry, contents
+from workbench.lesson.faults import lesser
 from workbench.lesson.measures import AMONG, MEASURES, OF_LAUNCHES, cell_of
 from workbench.lesson.predict import why_who, would_be_right
 from workbench.lower import least_target
@@ -80,6 +81,8 @@ def _item(entry: Entry) -> Item:
 
     subject = program()
     wrong = would_be_right(found, {words: make() for words, make in others.items()})
+    if measure == "fault":
+        wrong |= {choice: said for choice, said in lesser(subject).items() if choice in wrong}
     reason = why or why_who(subject, *cell_of(of))
     code = subject if seen is program else seen()
     return asked(text, shown, code, Verdict(found(subject), reason, {**wrong, **slips}))

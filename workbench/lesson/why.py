@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from workbench import insight, target
+from workbench import target
 from workbench.diag import prose
 from workbench.draw.pictures import GPU
 from workbench.insight.launched import us_text
 from workbench.insight.recorded import counted
 from workbench.ir import Kernel, PrimFunc
-from workbench.lesson.faults import FAULTS, REGISTERS, kept_beyond
+from workbench.lesson.faults import REGISTERS, losses, spills
 from workbench.lesson.quiz import is_answered
 from workbench.runtime import recorded
 from workbench.runtime.building import build, function_of
@@ -46,33 +46,48 @@ class Losses:
         return f"<p><b>{prose(self.headline)}</b></p>{table if rows else ''}{notes}"
 
 
-def why(program: Schedule | PrimFunc, quiz: str = "") -> Losses:
-    """What `program` loses its time to on an H200, and what each alone would gain: modelled.
+def why(program: Schedule | PrimFunc, quiz: str = "", *, gpu: str = "") -> Losses:
+    """What `program` loses its time to on a GPU, and what each alone would gain: modelled.
 
-    With the name of a `quiz`, only once its questions are answered. Raises Fail where no kernel is
-    built.
+    Beside it stand the times that were recorded of it: on that `gpu` ("nvidia/h100"); without one
+    on all, and it is modelled for an H200. With the name of a `quiz`, only once its questions are
+    answered. Raises Fail where no kernel is built, and for a GPU that there is not.
 
     >>> print(lesson.why(bound).headline)
     Of 0.647 µs most is the launch: no schedule makes it faster.
     """
+    on = target.get(gpu or GPU)
     if quiz and not is_answered(quiz):
         return Losses("Name it first: answer the question above, and run this cell again.", (), ())
     func = function_of(program, "say why")
-    built, gpu = build(func, GPU).kernels, target.get(GPU)
-    found = insight.why(built, gpu)
-    beyond = kept_beyond(func)
-    rows = [("", f"{FAULTS[REGISTERS]}: {kept:,}, and at most {room}") for kept, room in beyond]
+    built, found = build(func, on.name).kernels, losses(func, on.name)
+    guessed, rows = spills(func), list[tuple[str, str]]()
     for fault in found.faults:
         told = f" ({fault.help})" if fault.help else ""
-        rows.append((us_text(fault.gain), f"{fault.words}{told}"))
+        about = "about " * (guessed and fault.name == REGISTERS)
+        rows.append((f"{about}{us_text(fault.gain)}", f"{fault.words}{told}"))
     if found.us is None or not rows:
         return Losses(found.caption, tuple(rows), ())
-    times = [f"{us_text(found.us)} on {gpu.title}, modelled"]
-    times += [f"{t.median * 1e6:,.4g} µs recorded on {t.device}" for t in recorded.times(func)]
-    return Losses(f"{'; '.join(times)}.", tuple(rows), (GAIN, *_spills(built)))
+    times = [f"{us_text(found.us)} on {on.title}, modelled"]
+    times += [
+        f"{t.median * 1e6:,.4g} µs recorded on {t.device}"
+        for t in recorded.times(func)
+        if not gpu or target.of_device(t.device) is on
+    ]
+    joined = any(" compiled to " in fault.words for fault in found.faults)
+    notes = [GAIN, *([GUESSED] if guessed else []), *([JOINED] if joined else [])]
+    return Losses(f"{'; '.join(times)}.", tuple(rows), (*notes, *_spills(built)))
 
 
-GAIN = "To gain: what the modelled time would be less, were this alone as good as can be."
+GAIN = "To gain: how much shorter the modelled time would be if this one thing were ideal."
+GUESSED = (
+    "What registers would gain is a guess: a compiler decides what it keeps in memory, and how "
+    "often it loads that. So they stand first, whatever the number."
+)
+JOINED = (
+    "A picture shows a load as the program has it, one number a lane. A compiler joins neighbours, "
+    "such as four numbers in 16 bytes a lane: the list has the wavefronts of that load."
+)
 
 
 def _spills(built: tuple[Kernel, ...]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
-from workbench import lower
+from workbench import lesson, lower
 from workbench.insight import requests_of
 from workbench.ir import Var
 from workbench.lesson import who_computes
@@ -269,6 +269,25 @@ def test_a_request_is_shown_where_the_view_has_one_else_the_worst():
     )
     other = page(sch, View(machine="banks", access="read Z"), desk, made)
     assert other["shown"]["banks"] == first["picture"], "this program has no such access"
+
+
+def test_the_access_that_a_step_mends_is_shown_after_it():
+    """Its read of A_shared took 32 wavefronts, and takes 1; the worst is a write then."""
+    sch, view, desk = lesson.exercise("seventh").schedule(), View(machine="banks"), Desk()
+
+    def first() -> tuple[str, str]:
+        found = page(sch, view, desk)
+        (begun,) = (one for one in found["requests"]["banks"] if one["first"])
+        assert begun["picture"] == found["shown"]["banks"]
+        return begun["name"], found["pictures"][begun["picture"]]["caption"]
+
+    name, caption = first()
+    assert name == "read A_shared" and "32 wavefronts, 1 would do" in caption
+    sch.storage_align("A_shared", 0, axis=0, factor=32, offset=1)
+    name, caption = first()
+    assert name == "read A_shared" and "1 wavefront, the least" in caption
+    sch.unroll("k_0")
+    assert first()[0] == "write A_shared", "that step mended nothing"
 
 
 STEPS = """

@@ -21,6 +21,7 @@ from workbench.widgets.page.pictures import registers_of, roofline_of
 
 NOTHING: dict[str, Any] = {"waits": "", "text": ""}
 FARTHEST = 2  # times what else is on the axis; a guess beyond stands at its end
+ROOM = 1.25  # times a guess: its words have room beyond its line
 PARTS = 4  # statements of a resource that are told
 
 
@@ -102,7 +103,7 @@ def _bar(
     known = [(role, name, us) for role, name, us in lines if us]
     wide = max(now.us, ghost or 0.0, *(us for _, _, us in known))
     if guessed:
-        wide = max(wide, min(guessed, FARTHEST * wide))
+        wide = max(wide, ROOM * min(guessed, FARTHEST * wide))
         known.insert(0, ("guess", "your guess", guessed))
     beside = (("before", ghost), taken, ("guessed", guessed))
     said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)

@@ -60,6 +60,7 @@ def page(
     """
     node = cursor.node
     func = desk.at(node.func)
+    before = None if node.before is None else desk.at(node.before)
     is_still = known is not None and known["open"] == desk.waiting(node.func, node.before)
     made = dict(known) if known is not None and is_still else _base(node, desk)
     names = desk.names(node.func)
@@ -72,11 +73,11 @@ def page(
         made["levels"] = [] if hidden else levels_of(func)
     if view.machine in NUMBERED:
         hidden = desk.hides(topic_of(view.machine), node.func, node.before)
-        found = [] if hidden else requests_of(func, view.machine, desk.gpu)
+        found = [] if hidden else requests_of(func, view.machine, desk.gpu, before)
         made["requests"] = {**made["requests"], view.machine: found}
     covered = desk.hides(topic_of(view.machine), node.func, node.before)
     # how many blocks there are would tell, too
-    picture = picture_name(func, replace(view, level="") if covered else view, desk.gpu)
+    picture = picture_name(func, replace(view, level="") if covered else view, desk.gpu, before)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and (picture not in made["pictures"] or kind_of(picture) in TIMED):
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}

@@ -171,7 +171,7 @@ def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
     ]
 
 
-def picture_name(func: PrimFunc, view: View, gpu: str) -> str:
+def picture_name(func: PrimFunc, view: View, gpu: str, before: PrimFunc | None = None) -> str:
     """Which picture `view` shows of `func`: "who:C", "tiles:k_0=3", else its kind; "" for none.
 
     Requests are those of kernels for the target `gpu`.
@@ -185,22 +185,42 @@ def picture_name(func: PrimFunc, view: View, gpu: str) -> str:
     if view.machine == "tiles":
         return tiles_name(axes_of(func), view.select)
     if view.machine in NUMBERED:
-        return numbered_name(func, view, gpu)
+        return numbered_name(func, view, gpu, before)
     if view.machine == "timeline":
         return timeline_name(func, view, gpu)
     return view.machine
 
 
-def requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
+def requests_of(
+    func: PrimFunc, pane: str, gpu: str, before: PrimFunc | None = None
+) -> list[dict[str, Any]]:
     """The accesses whose requests the picture of a pane shows, the one to begin with marked.
 
     `axes` are what its slider selects, each beginning where the worst request is; `picture` shows
     that. A saved page has, in place of all of them, some that take `costs` of their own, the worst
     first. Of fragments they are calls of a warp, and the slider selects a lane. There are none
-    where there is no kernel for `gpu`; the picture itself tells why.
+    where there is no kernel for `gpu`; the picture itself tells why. What a step has mended since
+    the program `before` is begun with, so that one sees it.
     """
     make = _calls_of if pane == "fragments" else _requests_of
-    return memo(func, f"accesses {pane} on {gpu}", lambda: make(func, pane, gpu))
+    found = memo(func, f"accesses {pane} on {gpu}", lambda: make(func, pane, gpu))
+    number = None if before is None or pane not in SCOPES else _mended(func, before, pane, gpu)
+    if number is None:
+        return found
+    return [{**one, "first": k == number} for k, one in enumerate(found)]
+
+
+def _mended(func: PrimFunc, before: PrimFunc, pane: str, gpu: str) -> int | None:
+    """The access of `func`, by number, that took most beyond need `before`; None if none did."""
+    try:
+        was, now = (_Kept(gpu).requests(one, SCOPES[pane])[0] for one in (before, func))
+    except Fail:
+        return None
+    worst = was[insight.worst_of(was)] if was else None
+    if worst is None or not worst.excess:
+        return None
+    same = [k for k, one in enumerate(now) if draw.access_name(one) == draw.access_name(worst)]
+    return max(same, key=lambda k: now[k].excess, default=None)
 
 
 def _calls_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
@@ -268,12 +288,12 @@ def _costs_of(one: Requests, picture: str) -> list[dict[str, Any]]:
     ]
 
 
-def numbered_name(func: PrimFunc, view: View, gpu: str) -> str:
+def numbered_name(func: PrimFunc, view: View, gpu: str, before: PrimFunc | None) -> str:
     """The picture of a request: "banks:access=2,k_0=3"; what stands where the worst is unsaid.
 
     Of a call of a warp: "fragments:call=1,threadIdx.x=5".
     """
-    accesses = requests_of(func, view.machine, gpu)
+    accesses = requests_of(func, view.machine, gpu, before)
     if not accesses:
         return view.machine
     number = next(

@@ -29,7 +29,7 @@ def tried_page(node: HistoryNode, at: HistoryNode, view: View, desk: Desk) -> di
         pane: dict[str, Any] = program_lines(at.func, node.func, keys, lines, by_name=True)
     else:
         pane = text_pane(view.program, node, keys, names, lines)
-    picture = picture_name(node.func, view, desk.gpu)
+    picture = picture_name(node.func, view, desk.gpu, at.func)
     asked = desk.question.cell if desk.question else None
     steps = steps_to(node, picture) if picture else ()
     made = picture and shown_picture(picture, desk, node.func, asked, at.func, steps)

@@ -71,7 +71,8 @@ function fit(axis) {
     const sides = [inside, !inside].filter((leftward) => free(boxOf(leftward)));
     const crossed = (box) => lines.filter((x) => x > box.left && x < box.right).length;
     const side = sides.sort((a, b) => crossed(boxOf(a)) - crossed(boxOf(b)))[0];
-    words.hidden = side === undefined; // the line stays, and its row tells it
+    const struck = tick.dataset.role === "term" && side !== undefined && crossed(boxOf(side));
+    words.hidden = side === undefined || struck; // the line stays, and its row tells it
     if (!words.hidden) taken.push(boxOf(side));
   }
 }

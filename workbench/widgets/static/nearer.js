@@ -198,8 +198,8 @@ export function inTime(lab, pane) {
     const mine = shown.asked[span.sort] && startOf(span) === shown.near.clock;
     const part = mine ? String(span.digits.wavefront ?? 1) : "";
     pane.querySelector(".wb-strips")?.classList.toggle("wb-past", !mine);
-    for (const one of pane.querySelectorAll(".wb-strips [data-iteration]")) {
-      one.classList.toggle("wb-served-now", one.dataset.iteration === part);
+    for (const one of pane.querySelectorAll(".wb-strips [data-served]")) {
+      one.classList.toggle("wb-served-now", one.dataset.served === part);
     }
   }
 
