@@ -15,7 +15,7 @@ from workbench.lesson.goals import copies_under_way, kernels, no_waits_for_banks
 from workbench.lesson.half_products import half_product, half_tiles, under_way
 from workbench.lesson.measures import MEASURES
 from workbench.lower import least_target
-from workbench.runtime import DeviceReport, built
+from workbench.runtime import DeviceReport, built, devices
 from workbench.runtime.job import Gpu
 
 ONE = (16, 32), (1, 1), 32  # outputs of a block, its warps, terms of a turn
@@ -85,6 +85,15 @@ def test_a_gpu_that_lacks_the_calls_leaves_it_to_the_emulator(monkeypatch):
         assert kernel.device.is_gpu == runs
         assert wb.build(half_tiles(start(), "wmma", *ONE)).device.is_gpu
         said[arch] = str(kernel.device)
+    nothing = DeviceReport("emulator", *devices.NO_DRIVER)
+    monkeypatch.setattr(built, "device", lambda: nothing)
+    assert wb.build(half_tiles(start(), "wmma", *ONE)).device is nothing
+    assert str(kernel.device) == (
+        "runs on: emulator\n"
+        "why:     no NVIDIA driver is installed here, and this kernel takes sm_80 or later\n"
+        "missing: a GPU that has mma.sync, as NVIDIA A100 SXM4 80 GB\n"
+        "get it:  use a machine that has one; the emulator comes to the same numbers."
+    )
     assert said["sm_75"] == (
         "runs on: emulator\n"
         "why:     Some GPU is sm_75, and this kernel takes sm_80 or later\n"
