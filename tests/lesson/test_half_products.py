@@ -10,9 +10,10 @@ import pytest
 import workbench as wb
 from benchmarks.half_products import ladder, variants
 from workbench import insight
+from workbench.diag import Fail
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import copies_under_way, kernels, no_waits_for_banks, on_tensor_cores
-from workbench.lesson.half_products import half_product, half_tiles, under_way
+from workbench.lesson.half_products import half_product, half_tiles, in_tiles, under_way
 from workbench.lesson.measures import MEASURES
 from workbench.lower import least_target
 from workbench.runtime import DeviceReport, built, devices
@@ -100,3 +101,36 @@ def test_a_gpu_that_lacks_the_calls_leaves_it_to_the_emulator(monkeypatch):
         "missing: a GPU that has mma.sync, as NVIDIA A100 SXM4 80 GB\n"
         "get it:  use a machine that has one; the emulator comes to the same numbers."
     )
+
+
+@pytest.mark.parametrize(
+    ("how", "told", "hint"),
+    [
+        ({"calls": "wgmma"}, 'Can\'t do tiles by "wgmma": there are no such calls', "one of"),
+        ({"block": 64}, "Can't take block=64", "write block=(2, 2)"),
+        ({"depth": "64"}, 'Can\'t take depth="64"', "write depth=64"),
+        (
+            {"depth": 24},
+            "Can't give a block 24 terms: it takes multiples of 16",
+            "give it 16 or 32 or 64 or 128 or 256 terms",
+        ),
+        (
+            {"block": (96, 64)},
+            "Can't give a block 96 rows: 128 of the product are no multiple of that",
+            "give it 32 or 64 or 128 rows",
+        ),
+        (
+            {"block": (64, 48)},
+            "Can't give a block 48 columns: it takes multiples of 32, for 2 warps",
+            "give it 32 or 64 columns",
+        ),
+        ({"warps": (2, 8)}, "Can't give a block 64 columns: it takes multiples of 128", "fewer"),
+        ({"warps": (0, 2)}, "Can't give a block 64 rows: a block has one warp or more", "give it"),
+    ],
+)
+def test_tiles_that_do_not_fill_a_block_or_a_product_are_refused(how: dict, told: str, hint: str):
+    sch = wb.Schedule(half_product(128, 64, 256))
+    with pytest.raises(Fail) as refused:
+        in_tiles(sch, **{"calls": "mma", "block": (64, 64), "warps": (2, 2), "depth": 64, **how})
+    assert refused.value.headline.startswith(told) and hint in refused.value.hint
+    assert len(sch.history) == 1
