@@ -215,7 +215,7 @@ def no_waits_for_banks() -> Measure:
             f"{count_text(worst.wavefronts, 'wavefront')} for a {worst.access} of {worst.buffer}"
         )
         fewest = worst.wavefronts == worst.least
-        return fewest, taken if fewest else f"{taken}, where {worst.least} would do"
+        return fewest, f"{taken}, {'the least' if fewest else f'where {worst.least} would do'}"
 
     why = "A bank serves one number at a time: while another waits for it, the warp waits."
     return Measure("no wavefront of shared memory for a bank that is taken", found, why)

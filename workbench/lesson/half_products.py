@@ -7,6 +7,7 @@ from typing import Literal
 from workbench import script
 from workbench.diag import Fail, count_text
 from workbench.history.step import value_text
+from workbench.intrin import TensorIntrin
 from workbench.ir import Block, Const, Expr, PrimFunc, once
 from workbench.schedule import BlockHandle, LoopHandle, Schedule
 from workbench.verbs.nest import divisors
@@ -203,6 +204,13 @@ def by_calls(sch: Schedule, calls: Calls) -> None:
     if isinstance(out, Block) and out.writes[0].buffer.scope == "shared":
         store = store.replace("global", "shared_dyn")
     sch.tensorize(sch.get_loops(f"C_{sums}")[-2], store)
+
+
+def described(intrinsic: str) -> PrimFunc:
+    """What the tensor intrinsic of that name does, as a program."""
+    found = TensorIntrin.get(intrinsic)
+    assert found is not None
+    return found.desc
 
 
 @once
