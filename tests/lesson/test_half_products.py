@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from workbench.lesson.goals import copies_under_way, kernels, no_waits_for_banks
 from workbench.lesson.half_products import half_product, half_tiles, in_tiles, under_way
 from workbench.lesson.measures import MEASURES
 from workbench.lower import least_target
-from workbench.runtime import DeviceReport, built, devices
+from workbench.runtime import DeviceReport, built, devices, recorded
 from workbench.runtime.job import Gpu
 
 ONE = (16, 32), (1, 1), 32  # outputs of a block, its warps, terms of a turn
@@ -54,7 +56,10 @@ def test_turns_of_a_load_by_how_its_rows_lie():
     plain, swizzled = (half_tiles(start(), "mma", *ONE, swizzle=s) for s in (False, True))
     said = "16 wavefronts for a read of A_shared, where 4 would do"
     assert no_waits_for_banks().found(plain) == (False, said)
-    assert no_waits_for_banks().found(swizzled)[0]
+    assert no_waits_for_banks().found(swizzled) == (
+        True,
+        "4 wavefronts for a write of A_shared, the least",
+    )
 
 
 def test_registers_calls_and_groups():
@@ -101,6 +106,20 @@ def test_a_gpu_that_lacks_the_calls_leaves_it_to_the_emulator(monkeypatch):
         "missing: a GPU that has mma.sync, as NVIDIA A100 SXM4 80 GB\n"
         "get it:  use a machine that has one; the emulator comes to the same numbers."
     )
+
+
+@pytest.mark.lesson
+def test_what_the_lesson_tells_of_times_are_the_records_that_its_table_shows():
+    text = (Path(__file__).parents[2] / "lessons/11_mma_sync.ipynb").read_text()
+    rows = re.findall(r"\| ([\d,.]+) \| ([\d.]*) ?\| (\d+) % \|", text)
+    every = ladder(half_product(4096, 4096, 4096), ((128, 256), (2, 4), 64)).values()
+    found = [next(t for t in recorded.times(f) if "H100" in t.device).median for f in every]
+    assert len(rows) == len(found)
+    cublas = float(re.search(r"cuBLAS took ([\d.]+) µs", text)[1]) * 1e-6
+    for (us, faster, share), seconds, before in zip(rows, found, [0, *found], strict=False):
+        assert us.replace(",", "") == f"{seconds * 1e6:.4g}"
+        assert share == f"{100 * cublas / seconds:.0f}"
+        assert not before or faster == f"{before / seconds:.2f}", us
 
 
 @pytest.mark.parametrize(
