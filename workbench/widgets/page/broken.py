@@ -92,8 +92,8 @@ def _offers(func: PrimFunc) -> dict[str, Any]:
         line = next(iter(own.lines(stmt)), 0) if stmt is not None else 0
         shown = text[line - 1 :] if line else []
         code = next((one.strip() for one in shown if not one.lstrip().startswith("#")), "")
-        told = f" {name} = " in code if fault.kind == "bound" else line or fault.kind == "copy"
-        if not told:
+        within = {"bound": f" {name} = " not in code, "stride": not line}
+        if within.get(fault.kind):
             continue
         does = DOES[fault.kind].format(name=name)
         one = {"fault": str(fault), "kind": KINDS[fault.kind], "line": line}
