@@ -139,9 +139,9 @@ def compare(
     "global sectors" and "shared wavefronts". Without a GPU, times are those recorded for the very
     same programs, of all on one GPU, or else modelled.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
-    of the program at the peak of the device's data sheet, on Tensor Cores at what
-    ``mma.sync`` reaches, or its arrays moved once, whichever takes longer. Raises Fail where `programs` or `beside` give no names, and for a cost that there
-    is not.
+    of the program at the peak of the device's data sheet, on Tensor Cores at what ``mma.sync``
+    reaches, or its arrays moved once, whichever takes longer. Raises Fail where `programs` or
+    `beside` give no names, and for a cost that there is not.
 
     >>> lesson.compare({"bound": bound}).rows[0].name
     'bound'

@@ -107,8 +107,8 @@ def stand(lowered: Lowered) -> tuple[tuple[Kernel, ...], dict[Fault, tuple[Stmt,
     """The kernels of `lowered`, no statement twice, and where in them each of `faults` is.
 
     That is the statement which it takes away or makes wrong, with the name of the buffer whose
-    stride is meant, or of the loop. One of which is not known what passes made of it is left out, as is a second
-    copy, which no one statement has.
+    stride is meant, or of the loop. One of which is not known what passes made of it is left out,
+    as is a second copy, which no one statement has.
     """
     kernels = tuple(map(_each_its_own, lowered.kernels))
     found = dict[Fault, tuple[Stmt, str]]()
