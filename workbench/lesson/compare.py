@@ -169,8 +169,8 @@ def compare(
     work = next((row for row in rows if row.roof is not None), None)
     for name, take in (beside or {}).items():
         try:
-            known = {"roof": work.roof, "matrix": work.matrix} if work else {}
-            rows.append(Row(name, timing=take(), **known))
+            row = Row(name, timing=take())
+            rows.append(replace(row, roof=work.roof, matrix=work.matrix) if work else row)
         except DeviceError:
             rows.append(Row(name, note=NO_TIME))
     notes = _notes(rows, card, "wavefronts" in " ".join(costs))

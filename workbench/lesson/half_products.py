@@ -8,7 +8,7 @@ from workbench import script
 from workbench.diag import Fail, count_text
 from workbench.history.step import value_text
 from workbench.intrin import TensorIntrin
-from workbench.ir import Block, Const, Expr, PrimFunc, once
+from workbench.ir import Block, Const, Expr, For, PrimFunc, once
 from workbench.schedule import BlockHandle, LoopHandle, Schedule
 from workbench.verbs.nest import divisors
 
@@ -135,7 +135,8 @@ def check_tiles(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: in
             like = "64, a number" if name == "depth" else "(2, 2): how many down, how many across"
             given = depth if name == "depth" else pair
             raise Fail(f"Can't take {name}={value_text(given)}", hint=f"write {name}={like}")
-    rows, columns, terms = (sch.get(loop).extent for loop in sch.get_loops("C"))
+    loops = (sch.get(loop) for loop in sch.get_loops("C"))
+    rows, columns, terms = (loop.extent for loop in loops if isinstance(loop, For))
     check_side("rows", block[0], rows, warps[0])
     check_side("columns", block[1], columns, warps[1])
     check_side("terms", depth, terms, 1)
