@@ -12,7 +12,8 @@ function render({ model, el }) {
   const putting = h("label.wb-repair-what", {}, "put in ", what);
   putting.hidden = puts.length < 2;
   const mend = h("button", { onclick: () => choose(null) }, "take it away");
-  const body = h("div.wb-repair-body", {}, box, h("div.wb-repair-beside", {}, putting, found, mend));
+  const beside = h("div.wb-repair-beside", {}, putting, found, mend);
+  const body = h("div.wb-repair-body", {}, box, beside);
   const close = openView({ model, el }, root, head.textContent, () => {}, head, body);
   const choose = (line, put = model.get("put")) => model.send({ do: "put", line, put });
   const row = (text, k) =>
