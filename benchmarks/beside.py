@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from workbench.runtime.events import between_events, graph_sample, runs_per_samp
 
 TVM_TEXT = Path(__file__).parent / "tvm_text"
 ROUNDS = 60
+Compiler = Literal["nvrtc", "nvcc"]
 _PARAMETER = r"(?:float|half)\* __restrict__ (\w+?)(?:_ptr)?[,)]"
 
 
@@ -46,18 +47,23 @@ def our_text(built: Built) -> Text:
     return Text(built.source, built.grid, built.block, shared, kernel.name)
 
 
-def tvm_text(name: str) -> Text:
-    """TVM's kernel; its head, type names that it does not use, needs headers NVRTC may not have."""
+def tvm_text(name: str, *, head: bool = False) -> Text:
+    """TVM's kernel; with its `head` for nvcc, since NVRTC may not have the headers.
+
+    Of these, calls of a warp need ``mma.h``; other kernels use no name from the head.
+    """
     launch = json.loads((TVM_TEXT / "launches.json").read_text())[name]
     text = (TVM_TEXT / f"{name}.cu").read_text()
-    text = text[text.index('extern "C"') :]
+    text = text if head else text[text.index('extern "C"') :]
     return Text(text, tuple(launch["grid"]), tuple(launch["block"]))
 
 
-def beside(texts: dict[str, Text], names: tuple[str, ...], job: Job) -> Results:
+def beside(
+    texts: dict[str, Text], names: tuple[str, ...], job: Job, compiler: Compiler = "nvrtc"
+) -> Results:
     """Times of kernels that do `job` with buffers `names`, the output last: first over second.
 
-    All are compiled by NVRTC with the same options.
+    All are compiled by the same compiler with the same options.
     """
     import cupy
 
@@ -66,7 +72,7 @@ def beside(texts: dict[str, Text], names: tuple[str, ...], job: Job) -> Results:
     samples: dict[str, Callable[[], float]] = {}
     row: Results = {"wrong": []}
     for who, text in texts.items():
-        function = compiled(text)
+        function = compiled(text, compiler)
         output = cupy.asarray(job.output())
         launched(function, text, names, [*map(cupy.asarray, job.whole), output])()
         if not np.array_equal(output.get(), job.result):
@@ -80,11 +86,11 @@ def beside(texts: dict[str, Text], names: tuple[str, ...], job: Job) -> Results:
     return row | by_turns(samples)
 
 
-def compiled(text: Text) -> Any:
-    """The kernel's function, by NVRTC."""
+def compiled(text: Text, compiler: Compiler = "nvrtc") -> Any:
+    """The kernel's function."""
     import cupy
 
-    module = cupy.RawModule(code=text.source, options=("-std=c++17",))
+    module = cupy.RawModule(code=text.source, options=("-std=c++17",), backend=compiler)
     function = module.get_function(text.name)
     if text.shared:
         function.max_dynamic_shared_size_bytes = text.shared

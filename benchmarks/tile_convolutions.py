@@ -1,4 +1,4 @@
-"""Lesson 10's schedules on the GPU: each right in every cell, and timed for those who have none."""
+"""Lesson 10's schedules on the GPU: each right in every cell, timed, and beside TVM's by turns."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ import numpy as np
 
 import workbench as wb
 from benchmarks import large_jobs
+from benchmarks.beside import beside, our_text, tvm_text
 from benchmarks.large_jobs import Job
 from benchmarks.steps import Results
-from tests.support.tensor_core_conv import Sizes, expected
+from tests.support.tensor_core_conv import Sizes, expected, tensorized
 from workbench.lesson.tile_convolutions import on_tensor_cores, tile_convolution
 from workbench.runtime import recorded
 
 SMALL = Sizes(batch=4, side=2, inputs=4, outputs=4)
+NAMES = ("A", "W", "Conv")
+TVM_TEXTS = {  # of the same steps
+    "as scheduled": "tensor_core_convolution",
+    "with TVM's loops unrolled, as in its tutorial": "tensor_core_convolution_unrolled",
+}
 
 
 def small() -> tuple[str, wb.Schedule]:
@@ -37,6 +43,16 @@ def measure(results: Results, runs: list[recorded.Run]) -> list[Results]:
     """Each against NumPy's sums of whole numbers, which are exact, and timed."""
     rows = large_jobs.run([small()], _job(SMALL), results, runs)
     return [*rows, *large_jobs.run(large(), _job(Sizes()), results, runs)]
+
+
+def beside_tvm() -> list[Results]:
+    """The steps of TVM's tutorial beside TVM's texts of them, which need ``mma.h``: all by nvcc."""
+    work, ours = _job(Sizes()), our_text(wb.build(tensorized(Sizes()), target="cuda"))
+    rows = []
+    for name, text in TVM_TEXTS.items():
+        texts = {"ours": ours, "TVM's": tvm_text(text, head=True)}
+        rows.append({"name": name} | beside(texts, NAMES, work, "nvcc"))
+    return rows
 
 
 def _program(of: Sizes) -> wb.ir.PrimFunc:

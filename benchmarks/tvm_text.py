@@ -1,6 +1,6 @@
-"""TVM's own CUDA text of two lessons' kernels, written as data: ``python -m benchmarks.tvm_text``.
+"""TVM's own CUDA text of lessons' kernels, written as data: ``python -m benchmarks.tvm_text``.
 
-Takes the course's and the tutorial's steps in TVM 0.27 (development extra) and writes
+Takes the course's and the tutorials' steps in TVM 0.27 (development extra) and writes
 benchmarks/tvm_text/<name>.cu and launches.json. A GPU machine, which has no TVM, compiles these
 texts beside ours.
 """
@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import tvm
+import tvm.s_tir.tensor_intrin.cuda  # which registers those of Tensor Cores
 from tvm import s_tir, te, tirx
+from tvm.script import from_source
 from tvm.script import tirx as T
 
 from benchmarks.convolutions import BATCH, CHANNELS, FILTERS, SIZE, tutorial
 from benchmarks.matmuls import SCHEDULES
+from tests.support.tensor_core_conv import TENSORIZED, Sizes, tensorized
 
 FOLDER = Path(__file__).parent / "tvm_text"
 ARCH = "sm_90"
+UNROLLED = {"tirx.UnrollLoop": {"auto_max_step": 16}}  # as the tutorial on Tensor Cores builds it
 BINDING = r'T\.thread_binding\((\d+), thread="(\w+)\.(\w)"\)'
 
 
@@ -99,20 +103,46 @@ def as_json(launches: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def write(name: str, module: Any, steps: Callable[..., Any], *tiles: int) -> dict[str, Any]:
-    """Write the text of a program after its steps; how its kernel is launched."""
+def scheduled(module: Any, steps: Callable[..., Any], *tiles: int) -> Any:
+    """The program after its steps."""
     schedule = s_tir.Schedule(module)
     steps(Named(schedule), *tiles)
+    return schedule.mod
+
+
+def on_tensor_cores() -> Any:
+    """The convolution of TVM's tutorial on Tensor Cores, with TVM's calls in our tiles.
+
+    TVM makes the same program of the steps ahead of the calls, as the file of `to_tvm` checks. But
+    its `blockize`, with which `tensorize` begins, makes row h * 3 + kh of what is row h + kh of A.
+    So the tiles come from our printed program, in which each is a block already.
+    """
+    text = tensorized(Sizes()).func.script(dialect="tvm")
+    schedule = s_tir.Schedule(from_source(text))
+    for block, intrinsic in TENSORIZED.items():
+        schedule.tensorize(schedule.get_sblock(f"{block}_o"), intrinsic)
+    return schedule.mod
+
+
+def write(name: str, module: Any, tiles: Sequence[int] = (), **config: Any) -> dict[str, Any]:
+    """Write the text of a scheduled program; how its kernel is launched."""
     target = tvm.target.Target({"kind": "cuda", "arch": ARCH})
-    compiled = tvm.compile(schedule.mod, target=target).mod.imports[0]
+    with tvm.transform.PassContext(config=config):
+        compiled = tvm.compile(module, target=target).mod.imports[0]
     (FOLDER / f"{name}.cu").write_text(compiled.inspect_source().strip() + "\n")
-    return {"tvm": tvm.__version__, "tiles": tiles, **launch(schedule.mod.script())}
+    return {"tvm": tvm.__version__, "tiles": tiles, **launch(module.script())}
 
 
 def main() -> None:
     """Write every text, and how its kernel is launched."""
-    launches = {name: write(name, Matmul, steps, *tiles) for name, steps, tiles in SCHEDULES}
-    launches["convolution"] = write("convolution", convolution(), tutorial)
+    launches = {
+        name: write(name, scheduled(Matmul, steps, *tiles), tiles)
+        for name, steps, tiles in SCHEDULES
+    }
+    launches["convolution"] = write("convolution", scheduled(convolution(), tutorial))
+    name, module = "tensor_core_convolution", on_tensor_cores()
+    launches[name] = write(name, module)
+    launches[f"{name}_unrolled"] = write(f"{name}_unrolled", module, **UNROLLED)
     (FOLDER / "launches.json").write_text(as_json(launches))
 
 

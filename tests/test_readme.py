@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 from docs.pictures import pictures
 
@@ -98,6 +99,7 @@ def test_the_two_commands_exist():
 def test_the_pictures_are_what_our_code_draws():
     for name, svg in pictures().items():
         assert (ROOT / name).read_text(encoding="utf-8") == svg, "run python -m docs.pictures"
+        assert ElementTree.fromstring(svg).tag.endswith("svg"), "a browser shows XML alone"
 
 
 def test_continuous_integration_runs_the_readmes_test_command():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import workbench as wb
 from tests.support.gpu_programs import MATMUL, block_matmul, parsed
+from tests.support.ptx import registers
 from tests.support.shallow import shallow
 from workbench import target
 from workbench.codegen import source
@@ -49,12 +49,3 @@ def test_vectors_as_wide(texts: tuple[str, str]):
 def test_no_register_too_many(texts: tuple[str, str], nvcc: str, tmp_path: Path):
     ours, theirs = (registers(nvcc, text, tmp_path) for text in texts)
     assert ours <= theirs
-
-
-def registers(nvcc: str, text: str, folder: Path) -> int:
-    """How many registers a thread takes on an H200, by ptxas."""
-    (folder / "kernel.cu").write_text(text)
-    command = [nvcc, "-arch=sm_90", "-Xptxas", "-v", "-cubin", "kernel.cu"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    (found,) = re.findall(r"Used (\d+) registers", done.stderr)
-    return int(found)

@@ -188,6 +188,13 @@ def test_a_standalone_picture_needs_no_style_sheet():
     assert set(re.findall(r"^\.(\S+) \{\n", svg, re.MULTILINE)) == used, "of it and no other"
 
 
+def test_a_disc_is_marked_in_xml():
+    disc = Rect(0.0, 0.0, 9.0, 9.0, "time", round=4.5)
+    made = svg_in_text(Scene(20.0, 10.0, (disc,)), "a disc")
+    (rect,) = ElementTree.fromstring(made).iter("{http://www.w3.org/2000/svg}rect")
+    assert rect.get("data-disc") == ""
+
+
 def test_a_drawing_in_text_has_the_colour_of_its_words():
     made = svg_in_text(Scene(20.0, 10.0, (Rect(0.0, 0.0, 9.5, 9.0, "time"),)), "a time")
     tree = ElementTree.fromstring(made)

@@ -1,4 +1,4 @@
-"""What nvcc makes of programs, as PTX: which arrays it loads through a cache no store changes."""
+"""What nvcc makes of programs: registers, and what it loads through a cache no store changes."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ def ptx_of(nvcc: str, text: str, arch: str, folder: Path) -> str:
     path.write_text(text)
     call = [nvcc, f"-arch={arch}", "-ptx", str(path), "-o", "-"]
     return subprocess.run(call, check=True, capture_output=True, text=True).stdout
+
+
+def registers(nvcc: str, text: str, folder: Path) -> int:
+    """How many registers a thread of a CUDA text takes on an H200, by ptxas."""
+    (folder / "kernel.cu").write_text(text)
+    command = [nvcc, "-arch=sm_90", "-Xptxas", "-v", "-cubin", "kernel.cu"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    (found,) = re.findall(r"Used (\d+) registers", done.stderr)
+    return int(found)
 
 
 def stale_loads(ptx: str) -> dict[str, set[str]]:

@@ -17,6 +17,22 @@ def main(A: T.Buffer((1024,), "float32"), B: T.Buffer((1024,), "float32")):
             B[vi] = A[vi] * T.float32(2)
 """)
 
+RECTIFIED = script.parse("""@T.prim_func
+def main(A: T.Buffer((128, 64), "float32"), B: T.Buffer((64, 128), "float32"),
+         D: T.Buffer((128, 128), "float32")):
+    C = T.alloc_buffer((128, 128))
+    for i, j, k in T.grid(128, 128, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(128, 128):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+""")
+
 
 def space(sch: wb.Schedule) -> None:
     """Blocks, turns, threads and vectors of a loop."""

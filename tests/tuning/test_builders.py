@@ -32,7 +32,14 @@ def test_they_find_what_the_search_finds():
             own = search.draft(0, decisions, Random(0))
             assert found[decisions] == own.light
             if isinstance(own, Scored):
-                assert proved[decisions] == search.proved(0, own).light
+                there, here = proved[decisions], search.proved(0, own)
+                assert there.light == here.light
+                assert (
+                    there.kernel.target is CUDA and there.kernel.source == here.made.kernel.source
+                )
+                same = search.candidate(decisions, there.kernel)
+                assert same.kernel is there.kernel
+                assert same.schedule.trace == here.made.schedule.trace
         assert isinstance(found[ASKED[1]], Refusal)
         builders._processes[0].kill()
         builders._processes[0].wait()
@@ -40,6 +47,26 @@ def test_they_find_what_the_search_finds():
     finally:
         builders.close()
     assert builders.build(ASKED, whole=True) == {}
+
+
+def test_a_kernel_of_another_program_is_not_taken():
+    search = Search(VECTOR, space, CUDA, H200, "random", 0)
+    first, second = (search.candidate(ASKED[k]) for k in (0, 2))
+    found = search.candidate(ASKED[2], first.kernel)
+    assert found.kernel is not first.kernel
+    assert found.kernel.source == second.kernel.source != first.kernel.source
+    assert search.candidate(ASKED[1], first.kernel).reason  # what is refused stays refused
+
+
+@pytest.mark.fuzz
+def test_one_that_ends_is_not_waited_for():
+    builders = Builders(VECTOR, space, CUDA, H200, 2)
+    try:
+        builders._processes[0].kill()
+        builders._processes[0].wait()
+        assert set(builders.build(ASKED, whole=False)) == set(ASKED)
+    finally:
+        builders.close()
 
 
 def test_a_space_that_no_other_process_can_import_has_none():

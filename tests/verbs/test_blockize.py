@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import workbench as wb
 from tests.support.block_programs import SUM, TWO_D
+from tests.support.shallow import shallow
 from tests.support.steps import after
 from workbench import script
 
@@ -322,3 +325,30 @@ def test_several_blocks_are_told_in_a_trace():
     exec(sch.trace.as_python(), space)
     assert script.show(space["sch"].func) == script.show(sch.func)
     assert not [v for v in sch.actions("B") if v.verb == "blockize"]  # offered at loops
+
+
+WINDOW = """
+@T.prim_func
+def main(A: T.Buffer((16, 4), "float32"), B: T.Buffer((16, 4), "float32")):
+    for h, kh, i in T.grid(14, 3, 4):
+        with T.block("B"):
+            vr = T.axis.spatial(16, h + kh)
+            vi = T.axis.spatial(4, i)
+            B[vr, vi] = A[vr, vi]
+"""
+
+
+def test_a_row_of_a_window_stays_that_row():
+    text = after(WINDOW, lambda sch: sch.blockize("i"))
+    assert "vr_o = T.axis.spatial(16, h + kh)" in text
+    assert "T.where" not in text
+
+
+@pytest.mark.tool
+def test_tvm_makes_another_row_of_it():
+    """When it does not, `on_tensor_cores` of benchmarks/tvm_text.py can leave all steps to TVM."""
+    tvm = pytest.importorskip("tvm", reason="apache-tvm is not installed")
+    text = script.show(script.parse(WINDOW), "tvm")
+    theirs = tvm.s_tir.Schedule(shallow(tvm.script.from_source, text))
+    theirs.blockize(theirs.get_loops(theirs.get_sblock("B"))[-1])
+    assert "vr_o = T.axis.spatial(16, h * 3 + kh)" in theirs.mod.script()

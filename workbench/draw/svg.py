@@ -138,7 +138,7 @@ def _shape(number: int, shape: Shape) -> str:
 
 def _rounded(rect: Rect) -> str:
     """The radius of its corners, and whether it is a disc, which stays one when it is stretched."""
-    disc = " data-disc" if 2 * rect.round >= min(rect.width, rect.height) else ""
+    disc = ' data-disc=""' if 2 * rect.round >= min(rect.width, rect.height) else ""
     return f' rx="{rect.round:.6g}"{disc}'
 
 

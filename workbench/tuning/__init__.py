@@ -12,9 +12,11 @@ from workbench.tuning.search import Search
 from workbench.tuning.show import show
 from workbench.tuning.space import Candidate, Refused, Space, candidate, require
 from workbench.tuning.t4 import t4
+from workbench.tuning.tasks import tune_tasks
 from workbench.tuning.trial import Ended, Outcome, Refusal, Trial, best_of, drift
 from workbench.tuning.tried import NotTried, Tried, Tuned, Watch
 from workbench.tuning.tvm_database import tvm_database
+from workbench.tuning.tvm_trace import TvmRecordError, from_tvm
 
 __all__ = [
     "Ablation",
@@ -43,12 +45,14 @@ __all__ = [
     "Tried",
     "TuneError",
     "Tuned",
+    "TvmRecordError",
     "Watch",
     "Without",
     "best_of",
     "candidate",
     "choices",
     "drift",
+    "from_tvm",
     "name_of",
     "read",
     "ready",
@@ -56,5 +60,6 @@ __all__ = [
     "show",
     "t4",
     "tune",
+    "tune_tasks",
     "tvm_database",
 ]

@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from random import Random
 from typing import Any, BinaryIO
 
@@ -51,13 +52,20 @@ class Builders:
         job = (script.show(program), named, target.name, model.name, [*sys.path])
         self._processes = [_started(job) for _ in range(count if known and named else 0)]
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._processes)
+
     def build(self, many: Sequence[Decisions], whole: bool) -> dict[Decisions, Scored | Refusal]:
         """What was made of decisions, of those that were built as they are; proved, if `whole`."""
         if not self._processes or not many:
             return {}
-        shares = [many[k :: len(self._processes)] for k in range(len(self._processes))]
-        with ThreadPoolExecutor(len(shares)) as pool:
-            answers = pool.map(partial(_asked, whole=whole), self._processes, shares)
+        waiting: SimpleQueue[Decisions] = SimpleQueue()  # the next is whoever's is through first
+        for one in many:
+            waiting.put(one)
+        with ThreadPoolExecutor(self.count) as pool:
+            answers = pool.map(partial(_asked, waiting, whole), self._processes)
             try:
                 return {asked: one for found in answers for asked, one in found}
             except BaseException:  # an interrupt: a space that never ends would hold the pool
@@ -101,23 +109,37 @@ def _started(job: object) -> subprocess.Popen[bytes]:
 
 
 def _asked(
-    process: subprocess.Popen[bytes], many: Sequence[Decisions], whole: bool
+    waiting: SimpleQueue[Decisions], whole: bool, process: subprocess.Popen[bytes]
 ) -> list[tuple[Decisions, Scored | Refusal]]:
-    if not many or process.poll() is not None:
-        return []
-    _say(process.stdin, (whole, list(many)))
-    try:
-        assert process.stdout is not None
-        found: list[tuple[Decisions, Scored | Refusal]] = pickle.load(process.stdout)
-    except (EOFError, OSError, pickle.UnpicklingError):
-        return []
+    """What a process makes of those that wait, one after the other; what it had when it ended."""
+    found: list[tuple[Decisions, Scored | Refusal]] = []
+    assert process.stdout is not None
+    with suppress(Empty, EOFError, OSError, pickle.UnpicklingError):
+        while process.poll() is None:
+            decisions = waiting.get_nowait()
+            _say(process.stdin, (whole, decisions))
+            one = _Unpickler(process.stdout).load()
+            if one is not None:
+                found.append((decisions, one))
     return found
 
 
 def _say(pipe: BinaryIO | Any, value: object) -> None:
     with suppress(OSError):  # it has gone
-        pipe.write(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        _Pickler(pipe, pickle.HIGHEST_PROTOCOL).dump(value)
         pipe.flush()
+
+
+class _Pickler(pickle.Pickler):
+    """Names a target, of which each process has its own."""
+
+    def persistent_id(self, obj: object) -> str | None:
+        return obj.name if isinstance(obj, Target) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def persistent_load(self, pid: str) -> Target:
+        return targets.get(pid)
 
 
 def serve() -> None:
@@ -133,11 +155,8 @@ def serve() -> None:
     space: Space = getattr(import_module(module), name) if name else ready(target)
     with suppress(EOFError):
         while True:
-            made = []
-            whole, many = pickle.load(source)
+            whole, decisions = pickle.load(source)
             make = candidate if whole else draft
-            for decisions in many:
-                found = scored(0, make(program, space, target, decisions, Random(0)), model)
-                if are_those(found.decisions, decisions):  # none was drawn, by another generator
-                    made.append((decisions, found.light))
-            _say(sink, made)
+            found = scored(0, make(program, space, target, decisions, Random(0)), model)
+            none_drawn = are_those(found.decisions, decisions)  # by another generator
+            _say(sink, found.sent if none_drawn else None)

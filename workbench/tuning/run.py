@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -21,6 +21,7 @@ from workbench.ir import IRModule, PrimFunc
 from workbench.runtime.building import function_of
 from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import in_digits
+from workbench.runtime.worker import Worker
 from workbench.schedule import Schedule
 from workbench.target import Target
 from workbench.tuning.builders import Builders, useful
@@ -29,7 +30,7 @@ from workbench.tuning.measure import ByModel, Local, Measurer, workers_here
 from workbench.tuning.ready import ready
 from workbench.tuning.record import Header, Record
 from workbench.tuning.score import is_of
-from workbench.tuning.search import STRATEGIES, Search, Strategy
+from workbench.tuning.search import STRATEGIES, Made, Search, Strategy
 from workbench.tuning.space import Candidate, Space
 from workbench.tuning.trial import Ended, Outcome, Trial, best_of, checked_times
 from workbench.tuning.tried import Tried, Tuned, watching
@@ -105,51 +106,97 @@ def tune(
     'sample_perfect_tile'
     """
     func = function_of(program, "tune")
-    _check(trials, per_batch, strategy, seed, func)
-    gpu = targets.get(target) if target is not None else device().target
-    measurer = measurer or measurer_of(func, gpu, flush)
-    model = _model(measurer, gpu)
-    builders = Builders(func, space, gpu, model, useful(trials))
-    search = Search(func, space or ready(gpu), gpu, model, strategy, seed, builders)
-    with (
-        closing(builders),
-        closing(Record(record, _header(search, space, measurer, per_batch))) as kept,
-    ):
-        tried = Tried(search, kept.lines, lambda: measurer)
-        watch = progress or watching(tried, trials) or _Line()
+    check(trials, per_batch, strategy, seed, func)
+    how = How(targets.get(target) if target is not None else device().target, space, strategy, seed)
+    measurer = measurer or measurer_of(func, how.target, flush)
+    with searching(func, how, measurer, record, per_batch, useful(trials)) as one:
+        tried = one.tried
+        watch = progress or watching(tried, trials) or Line()
         seen = watch if isinstance(watch, AbstractContextManager) else nullcontext()
         with suppress(Stopped), seen:
-            _run(search, kept, measurer, trials, watch)
-        best = _winner(search, kept)
+            while one.batch(trials, watch):
+                pass
+        best = one.winner()
     if best is None:
-        _nothing(func.name, space, kept)
+        _nothing(func.name, space, one.record)
     return Tuned.of(best, tried)
 
 
-def _run(
-    search: Search,
-    record: Record,
+@dataclass(frozen=True, slots=True)
+class How:
+    """What all searches of a call have in common."""
+
+    target: Target
+    space: Space | None
+    strategy: Strategy
+    seed: int
+
+
+@contextmanager
+def searching(
+    func: PrimFunc,
+    how: How,
     measurer: Measurer,
-    trials: int,
-    told: Callable[[Progress], object],
-) -> None:
-    """Batch after batch until `trials` trials ended, or the space has no more."""
-    lines, number = record.lines, 0
-    while True:
-        done = [ended for ended in lines.ended if ended.trial.batch < number]
-        written = lines.batch(number)
-        if not written and len(done) >= trials:
-            return
-        made = _batch(search, record, number, trials - len(done), done)
+    record: str | Path | None,
+    per_batch: int,
+    processes: int,
+) -> Iterator[Searching]:
+    """A search of `func` that has its record open, and so many processes that build for it."""
+    gpu, model = how.target, _model(measurer, how.target)
+    builders = Builders(func, how.space, gpu, model, processes)
+    space = how.space or ready(gpu)
+    search = Search(func, space, gpu, model, how.strategy, how.seed, builders)
+    with (
+        closing(builders),
+        closing(Record(record, _header(search, how.space, measurer, per_batch))) as kept,
+    ):
+        yield Searching(search, kept, measurer)
+
+
+class Searching:
+    """A search that goes on batch by batch, with its record and its measurer."""
+
+    def __init__(self, search: Search, record: Record, measurer: Measurer) -> None:
+        self.search = search
+        self.record = record
+        self.measurer = measurer
+        self.tried = Tried(search, record.lines, lambda: measurer)
+        self._number = 0
+
+    @property
+    def written(self) -> list[Trial]:
+        """The trials of the next batch, of a search that was stopped: () where it is a new one."""
+        return self.record.lines.batch(self._number)
+
+    @property
+    def done(self) -> list[Ended]:
+        """The trials of the batches before."""
+        return [ended for ended in self.record.lines.ended if ended.trial.batch < self._number]
+
+    def batch(self, trials: int, told: Callable[[Progress], object]) -> bool:
+        """The next batch; False where `trials` trials ended, or the space has no more."""
+        lines, done = self.record.lines, self.done
+        if not self.written and len(done) >= trials:
+            return False
+        made = _batch(self.search, self.record, self._number, trials - len(done), done)
         if not made:
-            return
+            return False
         todo = [(trial, one) for trial, one in made if trial.number not in lines.outcomes]
-        with closing(_ended(measurer, _built_ahead(search, todo))) as measured:
+        with closing(_ended(self.measurer, _built_ahead(self.search, todo))) as measured:
             for ended, candidate in measured:
-                record.append([ended])
+                self.record.append([ended])
                 count, of = len(lines.outcomes), max(trials, len(lines.trials))
                 told(Progress(count, of, ended, best_of(lines.ended), candidate))
-        number += 1
+        self._number += 1
+        return True
+
+    def winner(self) -> Schedule | None:
+        """The schedule of the fastest: of those that the space makes, whatever a record claims."""
+        for ended in _correct(self.record):
+            candidate = self.search.candidate(ended.trial.decisions)
+            if candidate.kernel is not None and is_of(candidate, ended.trial):
+                return candidate.schedule
+        return None
 
 
 def _ended(
@@ -191,23 +238,25 @@ def _first(
 
 
 def _built_ahead(
-    search: Search, todo: Sequence[tuple[Trial, Candidate | None]]
+    search: Search, todo: Sequence[tuple[Trial, Made]]
 ) -> Iterator[tuple[Trial, Candidate]]:
     """Trials with their candidates, of which the next is built while one is measured."""
     with ThreadPoolExecutor(1, "builds ahead") as pool:
         ahead: Future[Candidate] | None = None
         for k, (trial, made) in enumerate(todo):
-            if made is None:
-                made = ahead.result() if ahead else search.candidate(trial.decisions)
+            if not isinstance(made, Candidate):
+                made = ahead.result() if ahead else search.candidate(trial.decisions, made)
             ahead = None
-            if k + 1 < len(todo) and todo[k + 1][1] is None:
-                ahead = pool.submit(search.candidate, todo[k + 1][0].decisions)
+            if k + 1 < len(todo):
+                following, known = todo[k + 1]
+                if not isinstance(known, Candidate):
+                    ahead = pool.submit(search.candidate, following.decisions, known)
             yield trial, made
 
 
 def _batch(
     search: Search, record: Record, number: int, left: int, done: Sequence[Ended]
-) -> list[tuple[Trial, Candidate | None]]:
+) -> list[tuple[Trial, Made]]:
     """The trials of a batch, as they were written, and those that are missing, now written, too."""
     lines = record.lines
     written = lines.batch(number)
@@ -243,22 +292,15 @@ def _correct(record: Record) -> list[Ended]:
     return sorted(correct, key=lambda ended: ended.seconds)
 
 
-def _winner(search: Search, record: Record) -> Schedule | None:
-    """The schedule of the fastest: of those that the space makes, whatever a record claims."""
-    for ended in _correct(record):
-        candidate = search.candidate(ended.trial.decisions)
-        if candidate.kernel is not None and is_of(candidate, ended.trial):
-            return candidate.schedule
-    return None
-
-
-def measurer_of(func: PrimFunc, target: Target, flush: bool = False) -> Measurer:
+def measurer_of(
+    func: PrimFunc, target: Target, flush: bool = False, workers: Sequence[Worker] = ()
+) -> Measurer:
     """The device here, where it is one of `target`; else the model, by which caches are warm."""
     if target.is_cpu:
         return Local(func, cpu(), "CPU", flush=flush)
     report: DeviceReport = device()
     if report.is_gpu and target.kind == "cuda":
-        return Local(func, report, "GPU", flush=flush, workers=workers_here("GPU"))
+        return Local(func, report, "GPU", flush=flush, workers=workers or workers_here("GPU"))
     return ByModel(model_target(target))
 
 
@@ -308,7 +350,7 @@ def name_of(space: Space | None) -> str:
     return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _check(
+def check(
     trials: object, per_batch: object, strategy: object, seed: object, func: PrimFunc
 ) -> None:
     for name, number, least in (
@@ -357,7 +399,7 @@ def _commonest(record: Record) -> tuple[str, int]:
     return max(reasons, key=reasons.count, default="the space made none"), len(reasons)
 
 
-class _Line:
+class Line:
     """One line of a terminal that says how far a search is, at most four times a second."""
 
     def __init__(self, out: TextIO | None = None) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from workbench.insight.modelled import NoTimeError
 from workbench.ir.equal import structural_hash
+from workbench.runtime.built import Built
 from workbench.target import Target
 from workbench.tuning.features import Features, features
 from workbench.tuning.space import Candidate, Decisions
@@ -16,8 +17,9 @@ from workbench.tuning.trial import Refusal, Trial
 class Scored:
     """A candidate that can be lowered: its program's hash, and its modelled seconds, if there are.
 
-    `made` may be left out: a history and its kernels are large. `parents` are trials. It is
-    `proved` where all was asked that a candidate which runs is asked, see `space.built`.
+    `made` may be left out: a history and its kernels are large. Of one that another process made
+    there may be the `kernel`. `parents` are trials. It is `proved` where all was asked that a
+    candidate which runs is asked, see `space.built`.
     """
 
     decisions: Decisions
@@ -27,11 +29,17 @@ class Scored:
     parents: tuple[int, ...] = ()
     proved: bool = False
     features: Features = ()
+    kernel: Built | None = None
 
     @property
     def light(self) -> Scored:
         """The same without what was made."""
-        return replace(self, made=None)
+        return replace(self, made=None, kernel=None)
+
+    @property
+    def sent(self) -> Scored:
+        """The same without the history, which other processes make anew."""
+        return replace(self, made=None, kernel=self.made.kernel if self.made else None)
 
 
 def scored(batch: int, made: Candidate, model: Target) -> Scored | Refusal:

@@ -19,6 +19,7 @@ from random import Random
 from typing import Literal, TypeAlias, get_args
 
 from workbench.ir import PrimFunc
+from workbench.runtime.built import Built
 from workbench.target import Target
 from workbench.tuning.builders import Builders
 from workbench.tuning.decision_model import DecisionModel, fit
@@ -32,6 +33,7 @@ Strategy: TypeAlias = Literal["random", "evolutionary"]
 STRATEGIES: tuple[str, ...] = get_args(Strategy)
 
 Proposal: TypeAlias = tuple[Decisions, tuple[int, ...]]  # with the trials that it is made from
+Made: TypeAlias = Candidate | Built | None  # what there is of a trial's candidate before it is run
 
 GENERATIONS = 4
 BUILT_PER_TRIAL = 3  # of an evolutionary search, as long as that makes no more than:
@@ -85,16 +87,17 @@ class Search:
 
     def batch(
         self, number: int, size: int, done: Sequence[Ended], refused: Sequence[Refusal]
-    ) -> tuple[list[tuple[Trial, Candidate | None]], list[Refusal]]:
+    ) -> tuple[list[tuple[Trial, Made]], list[Refusal]]:
         """The trials of batch `number`, up to `size`, and what was refused on the way.
 
         `done` are the trials of the batches before, `refused` what was refused for these. Fewer
-        trials where the space has no more. A candidate is there where it was built here.
+        trials where the space has no more. A candidate is there where it was built here, and its
+        kernel where another process built it.
         """
         generation = _Batch(self, number, size, done, refused)
         chosen = generation.drawn() if self.strategy == "random" else generation.evolved()
         first = max((ended.trial.number for ended in done), default=-1) + 1
-        made: list[tuple[Trial, Candidate | None]] = []
+        made: list[tuple[Trial, Made]] = []
         for k, one in enumerate(chosen):
             trial = Trial(
                 first + k,
@@ -107,13 +110,13 @@ class Search:
                 one.modelled,
                 one.features,
             )
-            made.append((trial, one.made))
+            made.append((trial, one.made or one.kernel))
         self._forget()
         return made, generation.refusals
 
-    def candidate(self, decisions: Decisions) -> Candidate:
-        """The candidate of a trial's decisions."""
-        return candidate(self.program, self.space, self.target, decisions, Random(0))
+    def candidate(self, decisions: Decisions, kernel: Built | None = None) -> Candidate:
+        """The candidate of a trial's decisions, of which a `kernel` may have been built before."""
+        return candidate(self.program, self.space, self.target, decisions, Random(0), kernel)
 
     def draft(self, number: int, decisions: Decisions, rng: Random) -> Scored | Refusal:
         """What the space makes of decisions, and of draws for those that are missing."""
@@ -139,6 +142,11 @@ class Search:
         if isinstance(known, Refusal):
             return replace(known, batch=number)
         return replace(known, parents=one.parents)
+
+    def at_once(self, asked: int) -> int:
+        """How many are built side by side where so many are asked for: no process is left idle."""
+        processes = self.builders.count if self.builders else 1
+        return ceil(asked / max(processes, 1)) * max(processes, 1)
 
     def prepare(self, many: Sequence[Decisions], whole: bool = False) -> None:
         """Have built what is about to be asked for, side by side; `whole` to be proved, too."""
@@ -256,13 +264,14 @@ class _Batch:
         while idle < MOST_IDLE and tries < MOST_TRIES * self.size:
             before = tries
             asked = max(count - len(self.pool), LEAST_PROPOSED // PROPOSED_PER_BUILT)
+            ahead = self.search.at_once(asked)
             proposals = propose(asked * PROPOSED_PER_BUILT)
             for k, (decisions, parents) in enumerate(proposals):
                 if len(self.pool) >= count:
                     return
-                if k % asked == 0:
-                    ahead = (one for one, _ in proposals[k : k + asked])
-                    self.search.prepare([one for one in ahead if one not in self.tried])
+                if k % ahead == 0:
+                    coming = (one for one, _ in proposals[k : k + ahead])
+                    self.search.prepare([one for one in coming if one not in self.tried])
                 if decisions not in self.tried:
                     self._build(decisions, parents)
                     tries += 1

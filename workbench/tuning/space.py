@@ -14,6 +14,7 @@ from typing import TypeAlias
 from workbench.diag import Fail
 from workbench.history.history import TRIED
 from workbench.ir import Kernel, PrimFunc
+from workbench.ir.equal import structural_hash
 from workbench.runtime.building import build, unproved
 from workbench.runtime.built import Built
 from workbench.schedule import Schedule
@@ -93,18 +94,29 @@ class _Deciding:
 
 
 def candidate(
-    program: PrimFunc, space: Space, target: Target, given: Sequence[Decision], rng: Random
+    program: PrimFunc,
+    space: Space,
+    target: Target,
+    given: Sequence[Decision],
+    rng: Random,
+    kernel: Built | None = None,
 ) -> Candidate:
     """The candidate of `given` decisions; those that are missing are drawn by `rng`.
 
-    Every proof that a step, the checker or lowering asks for is made. What the space raises besides
-    refusals is raised here, too.
+    Every proof that a step, the checker or lowering asks for is made; where a `kernel` was built of
+    the same program before, they were made then. What the space raises besides refusals is raised
+    here, too.
     """
-    return built(draft(program, space, target, given, rng), target)
+    return built(draft(program, space, target, given, rng, kernel), target)
 
 
 def draft(
-    program: PrimFunc, space: Space, target: Target, given: Sequence[Decision], rng: Random
+    program: PrimFunc,
+    space: Space,
+    target: Target,
+    given: Sequence[Decision],
+    rng: Random,
+    kernel: Built | None = None,
 ) -> Candidate:
     """As `candidate`, to be ranked and not to be run: `built` proves the rest, and may refuse."""
     deciding = _Deciding(given, rng)
@@ -114,11 +126,13 @@ def draft(
     with _no_cycles_looked_for():
         try:
             sch = _of(sch, space(sch))
-            kernels = unproved(sch, target).kernels
+            if kernel and structural_hash(sch.func) != structural_hash(kernel.func):
+                kernel = None
+            kernels = () if kernel else unproved(sch, target).kernels
         except Fail as fail:
-            reason = fail.headline.rstrip(".")
+            reason, kernel = fail.headline.rstrip("."), None
     decided = tuple(deciding.decisions), tuple(deciding.domains)
-    return Candidate(*decided, sch, reason=reason, drafted=kernels)
+    return Candidate(*decided, sch, kernel, reason, kernels)
 
 
 def built(drafted: Candidate, target: Target) -> Candidate:

@@ -85,6 +85,8 @@ class Refusal:
         """Itself, as of `Scored`."""
         return self
 
+    sent = light
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
