@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+import workbench as wb
 from tests.browser.axe import accessible
 from tests.browser.jupyter import run_cells
+from tests.browser.plain import Plain
 from tests.browser.test_lab import shoot
+from workbench import lesson
 
 WRITE = """([id, source]) => {
   const { widgets } = window.jupyterapp.shell.currentWidget.content;
@@ -138,3 +141,22 @@ def test_before_a_class_quiz_and_player_are_larger_and_a_key_leads_on(lab_page: 
     shoot(lab_page, "lecture-player")
     accessible(lab_page, ".wb-player")
     lab_page.evaluate("document.exitFullscreen()")
+
+
+def test_an_exercise_says_where_the_code_went_and_goes_there(plain: Plain):
+    exercise = lesson.exercise("odd_vector")
+    mine = exercise.schedule()
+    threads = mine.split("i", factors=[None, 250])[1]
+    mine.bind(threads, "threadIdx.x")
+    page = plain.open([wb.lab(mine, task=exercise)])
+    card = page.get_by_role("region", name="Exercise")
+    expect(card).to_contain_text("These are the steps of your code, which the check grades.")
+    mine.goto("start")
+    mine.split("i", factors=[None, 100])
+    plain.page.evaluate("() => { for (const look of window.news) look(); }")
+    expect(card).to_contain_text(
+        "The check grades the steps of your code, which end at step 3, not here."
+    )
+    card.get_by_role("button", name="step 3").click()
+    expect(card).to_contain_text("These are the steps of your code, which the check grades.")
+    expect(page.get_by_text("Step 3, split(").first).to_be_visible()

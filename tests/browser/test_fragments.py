@@ -25,6 +25,17 @@ def swizzled() -> wb.Schedule:
     return sch
 
 
+def test_both_instructions_of_a_product_are_drawn_at_one_scale(plain: Plain):
+    """So the numbers of rows at the left are those of both."""
+    lab = plain.open([wb.lab(swizzled(), panes=["fragments"])]).locator(".wb-lab")
+    lab.get_by_label("call ").select_option("mma.sync of C_update_o")
+    strips = lab.locator(".wb-machine .wb-strips > svg")
+    expect(strips).to_have_count(2)
+    scales = "all => all.map(({ style }) => style.getPropertyValue('--down'))"
+    left, right = strips.evaluate_all(scales)
+    assert left == right != ""
+
+
 def test_a_lane_is_pointed_at_and_chosen_and_a_swizzle_seen(plain: Plain):
     lab = plain.open([wb.lab(swizzled(), panes=["who"])]).locator(".wb-lab")
     expect(lab.get_by_role("tab", name="fragments")).to_be_visible()  # the program brings it

@@ -268,6 +268,15 @@ def test_names_of_places_are_whole_and_keys_lead_to_all(plain: Plain):
     assert seen[0] and all(
         box(places.nth(k))["y"] >= edge for k in range(len(names)) if not seen[k]
     )
+    turn = lab.get_by_role("button", name="more places")
+    turn.click()
+    below = seen.index(False)
+    assert inside(row, places.nth(below)) and not inside(row, places.first)
+    for _ in range(len(names)):
+        if inside(row, places.first):
+            break
+        turn.click()
+    assert inside(row, places.first), "from the last row it leads to the first"
     places.first.focus()
     plain.page.keyboard.press("End")
     expect(places.last).to_be_focused()

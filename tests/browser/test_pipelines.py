@@ -125,6 +125,17 @@ def test_a_proposal_says_what_it_costs_and_fills_the_form(plain: Plain):
     expect(lab.locator(".wb-program")).to_contain_text("software_pipeline_stage")
 
 
+def test_a_form_that_is_taller_than_its_room_shows_what_applies_it(plain: Plain):
+    plain.page.set_viewport_size({"width": 1280, "height": 520})
+    lab = plain.open([wb.lab(tiled(8), actions=["pipeline"], panes=["CUDA"])]).locator(".wb-lab")
+    menu_at(lab, "loop k_0")
+    menu = lab.locator(".wb-menu")
+    expect(menu.locator(".wb-way").last).to_contain_text("on GPUs from sm_80 on")
+    assert menu.evaluate("el => el.scrollHeight > el.clientHeight")
+    assert inside(menu, menu.locator("button[type=submit]"))
+    shoot(plain.page, "pipeline-low")
+
+
 def test_without_one_the_pane_says_how_to_get_there(browser: Browser, tmp_path: Path):
     wb.lab(prefetching(32), panes=["pipeline"]).to_html(tmp_path / "lab.html")
     page = opened(browser, tmp_path / "lab.html", 845, 626)

@@ -16,6 +16,7 @@ from workbench import draw
 from workbench.diag import Fail
 from workbench.draw.scene import Rect, Scene, Words, width_of
 from workbench.ir import PrimFunc
+from workbench.lesson.half_products import half_product, half_tiles, under_way
 
 
 def cells(scene: Scene) -> dict[tuple[str, str], Rect]:
@@ -64,7 +65,7 @@ def test_it_says_which_copy_and_where_threads_wait():
 def test_what_is_on_its_way_has_a_bar_from_its_fetch_to_its_use():
     scene = strip(prefetched().func)
     drawn = cells(scene)
-    title = "A_local, B_local of k_0 = 1: on the way from turn 1 to B_shared in turn 2"
+    title = "k_0 = 1: on the way from turn 1 to turn 2; A_local, B_local for B_shared"
     first, second = (s for s in scene.shapes if isinstance(s, Rect) and s.of.title == title)
     fetch, use = drawn["A_local", "k_0 = 1"], drawn["B_shared", "k_0 = 1"]
     assert fetch.y < first.y < fetch.y + fetch.height and first.x < second.x
@@ -128,7 +129,7 @@ def test_a_dashed_line_is_a_wait_for_copies_and_ends_their_bar():
         "turn 1: each thread waits for its copies, but the last 0 groups, ahead of S"
     )
     bars = [s for s in scene.shapes if isinstance(s, Rect) and s.role == "time"]
-    assert bars[0].of.title.endswith("from turn 0 to the wait ahead of S in turn 1")
+    assert bars[0].of.title.endswith("from turn 0 to the wait in turn 1; S for S")
 
 
 @pytest.mark.parametrize("stages", [[0, 1], [0, 3]])
@@ -136,3 +137,15 @@ def test_copies_on_their_way_are_in_a_figure(stages: list[int]):
     pytest.importorskip("matplotlib")
     sch = wb.Schedule(reversed_rows(noted(stages, None, software_pipeline_async_stages=[0])))
     assert sch.figure("pipeline").axes
+
+
+def test_names_of_statements_are_whole_and_end_where_the_cells_begin():
+    func = half_tiles(half_product(32, 32, 128), "mma", (32, 32), (1, 2), 32)
+    picture = draw.picture_of(under_way(func, 3, ahead=True), "pipeline")
+    for scene in picture.strips:
+        names = [s for s in scene.shapes if isinstance(s, Words) and s.anchor == "end"]
+        left = min(s.x for s in scene.shapes if isinstance(s, Rect))
+        assert all(s.x < left and width_of(s.label, s.role) <= s.x for s in names if s.x < left)
+    shown = {words for scene in picture.strips for words in scene.words}
+    assert {"A_shared_warp", "B_shared_warp", "C_update", "turn of k_1"} <= shown
+    assert not any("…" in words for words in shown)

@@ -30,7 +30,8 @@ def test_neighbours_meet_in_a_bank_and_strided_cells_do_not(
 ):
     assert str(lesson.banks(neighbours, "Apad_shared")).splitlines() == [
         "Each of 4,608 reads of Apad_shared, Apad_shared[rc_1 * 64 + n_2 * 8 + ax0]: 2 wavefronts. "
-        "Columns are banks, numbers at boxes the lanes that are served.",
+        "Columns are banks, rows wavefronts by number; at boxes stand the lanes served. "
+        "Brown boxes are wavefronts beyond the fewest that their bytes need.",
         "wavefront 1 | 0: 0 8 16 24 | 8: 1 9 17 25 | 16: 2 10 18 26 | 24: 3 11 19 27",
         "wavefront 2 | 0: 4 12 20 28 | 8: 5 13 21 29 | 16: 6 14 22 30 | 24: 7 15 23 31",
     ]

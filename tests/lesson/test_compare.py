@@ -11,6 +11,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul, naive
 from workbench import lesson, script
 from workbench.ir import PrimFunc
+from workbench.lesson.half_products import half_product, half_tiles
 from workbench.runtime import DeviceError, Timing, launching, recorded
 from workbench.runtime.timing import in_digits
 
@@ -89,6 +90,19 @@ def test_recorded_times_say_so_and_stand_under_the_roof(monkeypatch):
         f"The roof is modelled from the data sheet: {in_digits(least * 1e6)} µs at least."
         in found.notes
     )
+
+
+def test_the_roof_of_tensor_cores_is_what_their_calls_reach(monkeypatch):
+    func = half_tiles(half_product(64, 64, 64), "mma")
+    run = recorded.Run(recorded.program_key(func), "tiles", TIMING)
+    monkeypatch.setattr(recorded, "all_runs", lambda: (run,))
+    arrays = [np.zeros((64, 64), t) for t in ("float16", "float16", "float32")]
+    found = lesson.compare({"tiles": func}, *arrays, beside={"cuBLAS": lambda: TIMING})
+    least = in_digits(found.rows[0].roof * 1e6)
+    rates = "the data sheet, of Tensor Cores by what mma.sync reaches"
+    assert [note for note in found.notes if "roof" in note] == [
+        f"The roof is modelled from {rates}: {least} µs at least."
+    ]
 
 
 def test_times_of_two_days_say_whose_they_are(monkeypatch):

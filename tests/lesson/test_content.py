@@ -32,7 +32,7 @@ others = { "with 2 threads in a block" = "bound(start, (None, 2))" }
 CALLS = (
     "call one of elementwise, window, product, stages, smoothed, bound, strided, fetched, "
     "one_each, tiled, prefetched, staged, convolution, one_output_each, tiled_convolution, "
-    "tile_convolution, on_tensor_cores, layer, half_product, half_tiles, under_way, "
+    "tile_convolution, on_tensor_cores, layer, half_product, half_tiles, under_way, described, "
     "launch, in_registers, in_shared, tile_layer, share_out, start_apart, "
     "with numbers, texts and start"
 )

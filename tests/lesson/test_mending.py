@@ -118,8 +118,11 @@ def test_carets_stay_below_what_they_mark(broken: Mending):
     assert "white-space: pre;" in found._repr_html_() and escape(found) in found._repr_html_()
 
 
-def put(view: RepairView, line: object) -> dict[str, Any]:
-    view._on_message(None, {"do": "put", "line": line}, [])
+RIGHT = "Right, with 16 waits a block."
+
+
+def put(view: RepairView, line: object, **what: object) -> dict[str, Any]:
+    view._on_message(None, {"do": "put", "line": line, **what}, [])
     return view.seen
 
 
@@ -150,12 +153,29 @@ def test_a_barrier_is_put_into_a_gap_and_the_race_runs_again():
 def test_a_wait_goes_into_a_gap_and_a_second_copy_into_none():
     broken = lesson.mending("three_kernels")
     third, second = broken.repair("third"), broken.repair("second")
-    assert third.put == "T.ptx_wait_group(0)" and third.seen["picture"] is None
+    assert third.heading == "third: broken on purpose, a barrier or a wait for copies is missing"
+    assert third.puts == ["T.barrier()", "T.ptx_wait_group(0)"] and third.seen["picture"] is None
     assert third.seen["said"].startswith("Can't read A_shared[0]: a copy into it is under way")
     assert third.seen["detail"] and third.seen["lit"]
-    assert put(third, 18)["said"] == "Right, with 16 waits a block."
+    waits = third.puts[1]
+    assert put(third, 18)["said"].startswith("Can't read A_shared[0]: a copy into it is under way")
+    assert put(third, 18, put=waits)["said"] == "Right, with 16 waits a block."
+    assert put(third, 18, put="T.x()")["said"] == "Can't put 'T.x()' anywhere."
+    again = broken.repair("third")
+    assert (again.choice, again.put, again.seen) == (18, waits, third.seen | {"said": RIGHT})
     assert second.put == "" and second.gaps == [] and second.seen["picture"]
     assert put(second, 18)["said"] == "Can't put anything ahead of line 18."
+
+
+def test_a_wait_for_copies_that_may_stay_under_way_is_no_mend():
+    broken = lesson.mending("two_kernels")
+    beyond = "right, but it leaves 0 under way where 1 group may be"
+    assert told(broken, "first", ("wait", 28, 0)) == (False, beyond)
+    assert told(broken, "first", ("wait", 28, 1))[0]
+    view = broken.repair("first")
+    assert view.puts == ["T.barrier()", "T.ptx_wait_group(0)", "T.ptx_wait_group(1)"]
+    seen = put(view, 28, put=view.puts[1])
+    assert seen["said"].endswith(" a block, but it leaves 0 under way where 1 group may be.")
 
 
 def test_the_orders_of_a_race_are_told_and_of_a_copy_that_is_under_way_are_not():

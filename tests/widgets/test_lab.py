@@ -550,6 +550,26 @@ def test_a_closed_lab_watches_no_more():
     assert len(lab.tree) == 1
 
 
+def test_a_lab_of_an_exercise_follows_where_the_code_ends():
+    """Also through steps that the history has, of which it tells nobody."""
+    exercise = lesson.exercise("odd_vector")
+    mine = exercise.schedule()
+    mine.split("i", factors=[None, 250])
+    lab = wb.lab(mine, task=exercise)
+    assert (lab.at, lab.coded) == (1, 1)
+    mine.bind("i_1", "threadIdx.x")
+    assert (lab.at, lab.coded) == (1, 2)
+    mine.goto("start")
+    assert (lab.at, lab.coded) == (1, 0)
+    mine.split("i", factors=[None, 250])
+    assert lab.coded == 1 and len(mine.history) == 3
+    apply(lab, "unroll", "i_0")
+    assert (lab.at, lab.coded) == (3, 1), "a click moves no code"
+    lab.close()
+    mine.goto("start")
+    assert lab.coded == 1
+
+
 def test_all_that_a_browser_asks_is_answered_also_where_nothing_changes(
     monkeypatch: pytest.MonkeyPatch,
 ):

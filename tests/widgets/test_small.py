@@ -51,7 +51,7 @@ def test_what_is_shown_without_a_script_is_text():
     assert "<code>&lt;b&gt;</code>" in quiz.still() and "a &lt; b" in quiz.still()
     assert "<i>" not in quiz.still() and "<h1>" not in quiz.still() and repr(quiz) == "told"
     seen = {"said": "<b>", "ok": False, "detail": "<i>", "lit": [], "picture": {"full": "<u>"}}
-    repair = RepairView("<h2>", ["a < b"], [1], "wait", lambda line: seen)
+    repair = RepairView("<h2>", ["a < b"], [1], ["wait"], lambda line, put: seen)
     still = repair.still()
     assert not any(tag in still for tag in ("<h2>", "<b>", "<i>", "<u>"))
     assert "   1 | a &lt; b" in still and "&lt;i&gt;\n&lt;u&gt;" in still

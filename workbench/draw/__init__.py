@@ -1,7 +1,7 @@
 """Plain data to pictures: scenes of shapes, written as SVG and HTML or as matplotlib figures."""
 
 from workbench.draw.ablation import ablation_picture
-from workbench.draw.banks import banks_scene
+from workbench.draw.banks import BEYOND, banks_scene
 from workbench.draw.colours import ROLES
 from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
@@ -60,6 +60,7 @@ __all__ = [
     "Words",
     "ablation_picture",
     "access_name",
+    "BEYOND",
     "banks_scene",
     "best_table",
     "best_text",

@@ -27,6 +27,9 @@ APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank,
 MARKED = (0, 8, 16, 24, 31)  # banks that are told by number
 
 
+BEYOND = "Brown boxes are wavefronts beyond the fewest that their bytes need."
+
+
 @dataclass(frozen=True, slots=True)
 class _Columns:
     """Where banks stand in a scene that is so many px wide."""

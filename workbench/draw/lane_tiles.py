@@ -220,7 +220,8 @@ def product_scenes(call: LaneCall, chosen: int | None) -> tuple[Scene, ...]:
         shapes += _column_numbers(of_b)
         if number == 0:
             shapes += _row_numbers(of_b, packed)
-        scenes.append(Scene(of_c.right + 4, of_c.bottom + HEAD + 2, tuple(shapes), scrolls=True))
+        size = of_c.right + 4, of_c.bottom + HEAD + 2
+        scenes.append(Scene(*size, tuple(shapes), scrolls=True, joint=True))
     return tuple(scenes)
 
 

@@ -21,12 +21,15 @@ from workbench.draw.scene import (
     width_of,
 )
 from workbench.insight import Flight, Moment, Pipelined, Pipelines, Run, Wait
+from workbench.insight.pipelined import Row
 
-WIDE, NAMES = 332.0, 88.0  # px of a strip, which fits a phone; of the names of its statements
+WIDE = 332.0  # px of a strip, which fits a phone
+NAMES = 88.0, 170.0  # px of the names of its statements, at least and at most
 CELL, GAP = 46.0, 14.0  # px; the widest cell, and the room of turns that are left out
 HEAD, APART = 40.0, 9.0  # px; of the words over the turns, and between rows, where threads wait
 LINE, LANE = 15.0, 4.0  # px; a line of words, and a band of what is on its way beside the cells
 LANES = 3  # bands beside each other
+SHORT = {"prologue": "pro.", "epilogue": "epi."}  # where cells are small
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,14 @@ class _Grid:
         return next((k for k, t in enumerate(turns) if t != turns[0] + k), len(turns))
 
     @property
+    def names(self) -> float:
+        """How much room the names have, which end where the cells begin: so they are whole."""
+        return _room_of([(row.name, _role(row)) for row in self.loop.rows])
+
+    @property
     def step(self) -> float:
         count = len(self.loop.turns)
-        return min((WIDE - NAMES - GAP) / max(count, 1), CELL)
+        return min((WIDE - self.names - GAP) / max(count, 1), CELL)
 
     @property
     def wide(self) -> float:
@@ -64,7 +72,7 @@ class _Grid:
 
     def x(self, turn: int) -> float:
         k = self.loop.turns.index(turn)
-        return NAMES + k * self.step + (GAP if k >= self.gap else 0.0)
+        return self.names + k * self.step + (GAP if k >= self.gap else 0.0)
 
     def y(self, row: int) -> float:
         return HEAD + row * (self.high + APART)
@@ -100,13 +108,14 @@ def covered_turns(pipelines: Pipelines) -> Scene:
     """The statements of pipelines, or of loops that could be, and "?" for when each runs."""
     rows = [[row.name for row in sorted(loop.rows)] for loop in pipelines.loops]
     names = [name for row in rows or pipelines.plain.values() for name in row] or [""]
+    left = _room_of([(name, "code") for name in names])
     shapes: list[Shape] = []
     for k, name in enumerate(names):
         y = 2 + k * (LINE + APART)
         shapes += [
-            Words(fit(name, NAMES - 6, "code"), 2, y + LINE, "code", "start"),
-            Rect(NAMES, y, WIDE - NAMES - 2, LINE + 4, "idle"),
-            Words("?", (NAMES + WIDE) / 2, y + LINE),
+            Words(fit(name, left - 8, "code"), left - 6, y + LINE, "code", "end"),
+            Rect(left, y, WIDE - left - 2, LINE + 4, "idle"),
+            Words("?", (left + WIDE) / 2, y + LINE),
         ]
     return Scene(WIDE, 2 + len(names) * (LINE + APART), tuple(shapes), free=True)
 
@@ -189,15 +198,15 @@ def _strip(grid: _Grid) -> Scene:
 def _heads(grid: _Grid) -> Iterator[Shape]:
     """The parts of the turns, and their numbers."""
     loop = grid.loop
-    yield Words(fit(f"turn of {loop.loop}", NAMES - 6), 2, 27, "muted", "start")
+    yield Words(fit(f"turn of {loop.loop}", grid.names - 8), grid.names - 6, 27, "muted", "end")
     for part in dict.fromkeys(map(loop.part, loop.turns)):
         turns = [turn for turn in loop.turns if loop.part(turn) == part]
         x, right = grid.x(turns[0]), grid.x(turns[-1]) + grid.step - 2
         yield path("clock", ((x, 15), (right, 15)))
         if width_of(part) > right - x:
-            yield Words(part, right, 11, "muted", "end")
+            yield Words(part, right, 11, "muted", "end", short=SHORT.get(part, ""))
         else:
-            yield Words(part, (x + right) / 2, 11, "muted")
+            yield Words(part, (x + right) / 2, 11, "muted", short=SHORT.get(part, ""))
     for turn in loop.turns:
         yield Words(str(turn), grid.x(turn) + grid.wide / 2, 28, "muted")
     if grid.gap < len(loop.turns):
@@ -210,8 +219,19 @@ def _names(grid: _Grid) -> Iterator[Shape]:
         title = f"{', '.join(row.blocks)}: stage {row.stage}"
         of = Stands(statement=", ".join(row.blocks), loops=(grid.loop.loop,), title=title)
         y = grid.y(k) + grid.high / 2 + 4
-        role = "code" if row.name in row.blocks else "words"
-        yield Words(fit(row.name, NAMES - 6, role), 2, y, role, "start", of)
+        label = fit(row.name, grid.names - 8, _role(row))
+        yield Words(label, grid.names - 6, y, _role(row), "end", of)
+
+
+def _role(row: Row) -> str:
+    """Words of a statement that is one block are its name, as in the program."""
+    return "code" if row.name in row.blocks else "words"
+
+
+def _room_of(names: Sequence[tuple[str, str]]) -> float:
+    """The px of these names, each in the style of its role, with what is beside them."""
+    least, most = NAMES
+    return min(max(least, *(width_of(name, role) + 8 for name, role in names)), most)
 
 
 def _cell(grid: _Grid, run: Run) -> list[Shape]:
@@ -292,8 +312,9 @@ def _flight(grid: _Grid, iteration: int, flights: Sequence[Flight]) -> Iterator[
             bars.append(path("clock", *ticks))
     loop, last = grid.loop.loop, grid.loop.rows[ends.row].name
     names = ", ".join(flight.buffer for flight in flights)
-    title = f"{names} of {loop} = {iteration}: on the way from turn {begins.turn} "
-    title += f"to {'the wait ahead of ' if flights[0].waited else ''}{last} in turn {ends.turn}"
+    until = f"{'the wait in ' if flights[0].waited else ''}turn {ends.turn}"
+    title = f"{loop} = {iteration}: on the way from turn {begins.turn} to {until}"
+    title += f"; {names} for {last}"  # at the end, where a narrow pane cuts
     one = f"{loop} = {iteration}"
     of = Stands(flights[0].buffer, loops=(loop,), title=title, iteration=one)
     yield from standing(of, bars)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.diag import count_text
-from workbench.draw.banks import banks_scene, covered_banks
+from workbench.draw.banks import BEYOND, banks_scene, covered_banks
 from workbench.draw.picture import Picture
 from workbench.draw.scene import Scene
 from workbench.draw.sectors import covered_sectors, sectors_scene
@@ -41,8 +41,8 @@ _OF = {
         "wavefront",
         "modelled",
         "No warp reads or writes shared memory; cache_read copies a buffer there.",
-        "Columns are the 32 banks, rows wavefronts, one after the other; at a box stand the lanes "
-        "that its bank serves in that wavefront, or ×4 for four that have no room.",
+        "Columns are the 32 banks, rows wavefronts by number, one after the other; at a box stand "
+        f"the lanes that its bank serves in that wavefront. {BEYOND}",
     ),
     "sectors": _Words(
         "sector",

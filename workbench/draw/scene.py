@@ -154,7 +154,8 @@ class Scene:
 
     Where it is `still` it is for one selection alone, though others of its picture slide. Where it
     `scrolls` it is read row by row, or strip by strip: a pane that has no room for its words shows
-    a part of it. Where its proportions are `free` they mean nothing: it may be stretched.
+    a part of it. Where its proportions are `free` they mean nothing: it may be stretched. Scenes
+    that are `joint` go on in each other: in a row they have one scale.
     """
 
     width: float
@@ -164,6 +165,7 @@ class Scene:
     still: bool = False
     scrolls: bool = False
     free: bool = False
+    joint: bool = False
 
     @property
     def words(self) -> list[str]:

@@ -50,7 +50,8 @@ def _about_drawing(scene: Scene, label: str | None) -> dict[str, object]:
     hidden = {"aria-hidden": "true"} if label is None else {"role": "img", "aria-label": label}
     wide, high = map(_number, (scene.width, scene.height))
     size = {"width": wide, "height": high, "viewBox": f"0 0 {wide} {high}"}
-    marks = {"data-scrolls": scene.scrolls, "data-free": scene.free}
+    flags = ("scrolls", "free", "joint")
+    marks = {f"data-{flag}": getattr(scene, flag) for flag in flags}
     said = {name: "" for name, there in marks.items() if there}
     return {"xmlns": "http://www.w3.org/2000/svg", **size, **said, **hidden}
 

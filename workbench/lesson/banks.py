@@ -8,7 +8,7 @@ from html import escape
 
 from workbench import insight
 from workbench.diag import Fail, count_text
-from workbench.draw import banks_scene, svg_in_text
+from workbench.draw import BEYOND, banks_scene, svg_in_text
 from workbench.insight import BankUse, Requests, Wavefront, wavefronts_of
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
@@ -34,7 +34,9 @@ class Banks:
         """What is asked, and how many wavefronts it takes."""
         asked = f"{self.requests.which}, {self.requests.text}"
         taken = count_text(len(self.rows), "wavefront")
-        return f"{asked}: {taken}. Columns are banks, numbers at boxes the lanes that are served."
+        told = "Columns are banks, rows wavefronts by number; at boxes stand the lanes served."
+        beyond = any(not row.needed for row in self.rows)
+        return f"{asked}: {taken}. {told}{f' {BEYOND}' if beyond else ''}"
 
     def __repr__(self) -> str:
         lines = [self.caption]

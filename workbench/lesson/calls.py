@@ -37,6 +37,7 @@ BUILDERS: Mapping[str, Callable[..., Any]] = {
         half_products.half_product,
         half_products.half_tiles,
         half_products.under_way,
+        half_products.described,
     )
 } | {
     "launch": Launch,

@@ -14,6 +14,7 @@ from workbench.diag import Fail, prose
 from workbench.draw.pictures import GPU
 from workbench.history.step import value_text
 from workbench.insight import Counts
+from workbench.insight.warp_requests import PRODUCTS
 from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing, recorded
 from workbench.runtime.building import function_of
@@ -40,8 +41,8 @@ class Row:
 
     `counts` is None where no kernel was built, `timing` where none was measured: `modelled` is the
     time then, in µs, or None, and `note` says so in the table and `why` below it. `roof` is the
-    least time, in seconds, that the device's data sheet allows for the work. `more` are the texts
-    of the further costs that were asked for.
+    least time, in seconds, that the rates of the device allow for the work, on `matrix` units, too,
+    or not. `more` are the texts of the further costs that were asked for.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Row:
     timing: Timing | None = None
     modelled: float | None = None
     roof: float | None = None
+    matrix: bool = False
     note: str = ""
     why: str = ""
 
@@ -139,9 +141,9 @@ def compare(
     same programs, of all on one GPU, or else modelled: `gpu` ("nvidia/h100"), by default that which
     most of them were timed on.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
-    of the program at the peak of the device's data sheet, or its arrays moved once, whichever
-    takes longer. Raises Fail where `programs` or `beside` give no names, and for a cost or a GPU
-    that there is not.
+    of the program at the peak of the device's data sheet, on Tensor Cores at what ``mma.sync``
+    reaches, or its arrays moved once, whichever takes longer. Raises Fail where `programs` or
+    `beside` give no names, and for a cost or a GPU that there is not.
 
     >>> lesson.compare({"bound": bound}).rows[0].name
     'bound'
@@ -170,7 +172,8 @@ def compare(
     work = next((row for row in rows if row.roof is not None), None)
     for name, take in (beside or {}).items():
         try:
-            rows.append(Row(name, timing=take(), roof=work.roof if work else None))
+            row = Row(name, timing=take())
+            rows.append(replace(row, roof=work.roof, matrix=work.matrix) if work else row)
         except DeviceError:
             rows.append(Row(name, note=NO_TIME))
     notes = _notes(rows, (card, sheet), "wavefronts" in " ".join(costs))
@@ -228,7 +231,8 @@ def _row(name: str, func: PrimFunc, arrays: Sequence[Any], costs: Sequence[str],
     if timing is None:
         guess = insight.modelled(built.kernels, sheet)
         return replace(row, modelled=guess.us, note=NO_TIME)
-    return replace(row, timing=timing, roof=roof(built, timing.device))
+    matrix = any(insight.calls_of_warps(built.kernels, name) for name in PRODUCTS)
+    return replace(row, timing=timing, roof=roof(built, timing.device), matrix=matrix)
 
 
 def _notes(rows: Sequence[Row], gpus: Told, banks: bool) -> tuple[str, ...]:
@@ -241,11 +245,9 @@ def _notes(rows: Sequence[Row], gpus: Told, banks: bool) -> tuple[str, ...]:
     for source, names in sources.items():
         whose = f" of {', '.join(names)}" if len(sources) > 1 else ""
         notes.append(f"Times{whose}: {source}.")
-    roofs = dict.fromkeys(row.roof for row in rows if row.roof)
-    for least in roofs:
-        notes.append(
-            f"The roof is modelled from the data sheet: {in_digits(least * 1e6)} µs at least."
-        )
+    for least, matrix in dict.fromkeys((row.roof, row.matrix) for row in rows if row.roof):
+        rates = "the data sheet" + (", of Tensor Cores by what mma.sync reaches" if matrix else "")
+        notes.append(f"The roof is modelled from {rates}: {in_digits(least * 1e6)} µs at least.")
     notes += dict.fromkeys(doubt for row in rows if row.timing for doubt in row.timing.doubts)
     notes += [f"{row.name}: {row.why}" for row in rows if row.why]
     if any(row.modelled is not None for row in rows):

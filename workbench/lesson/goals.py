@@ -215,7 +215,7 @@ def no_waits_for_banks() -> Measure:
             f"{count_text(worst.wavefronts, 'wavefront')} for a {worst.access} of {worst.buffer}"
         )
         fewest = worst.wavefronts == worst.least
-        return fewest, taken if fewest else f"{taken}, where {worst.least} would do"
+        return fewest, f"{taken}, {'the least' if fewest else f'where {worst.least} would do'}"
 
     why = "A bank serves one number at a time: while another waits for it, the warp waits."
     return Measure("no wavefront of shared memory for a bank that is taken", found, why)
@@ -252,9 +252,10 @@ def on_tensor_cores(call: Literal["mma_sync", "mma.sync"] = "mma_sync") -> Measu
         tensor, work = 2 * calls * TILE**3, counts(func).work
         return tensor == work, f"{tensor / work:.0%} of {work:,} operations in {calls:,} calls"
 
+    does = "by two mma.sync " if call == "mma.sync" else ""
     why = (
-        f"A Tensor Core multiplies whole tiles: a call of {call} does 4,096 products, for which "
-        "a warp would take 128 instructions."
+        f"A Tensor Core multiplies whole tiles: a call does 4,096 products {does}where a warp "
+        "would take 128 instructions."
     )
     return Measure(f"all products in calls of {call}", found, why)
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from workbench import script
-from workbench.ir import Block, PrimFunc, once
+from workbench.diag import Fail, count_text
+from workbench.history.step import value_text
+from workbench.intrin import TensorIntrin
+from workbench.ir import Block, Const, Expr, For, PrimFunc, once
 from workbench.schedule import BlockHandle, LoopHandle, Schedule
+from workbench.verbs.nest import divisors
 
 TILE, WARP, VECTOR = 16, 32, 8
 Pair = tuple[int, int]  # of rows, of columns
@@ -84,7 +88,8 @@ def in_tiles(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: int) 
 
     The `calls` are to be "wmma" or "mma". A block has `block` outputs, down and across, and so
     many `warps`; it fetches `depth` terms of the sums at a time. By "mma" the program says which
-    thread has which cell of a tile in which register.
+    thread has which cell of a tile in which register. Raises Fail, and takes no step, where tiles
+    of 16 do not fill the block, or blocks not the product.
 
     >>> sch = wb.Schedule(lesson.exercise("copies_ahead").program)
     >>> lesson.in_tiles(sch, "mma", (64, 64), (2, 2), 64)
@@ -92,6 +97,7 @@ def in_tiles(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: int) 
     >>> wb.build(sch, target="nvidia/a100").block
     (32, 2, 2)
     """
+    check_tiles(sch, calls, block, warps, depth)
     a, b, sums = SCOPES[calls]
     shared = [sch.cache_read("C", name, "shared") for name in "AB"]
     held = [sch.cache_read("C", f"{n}_shared", scope) for n, scope in (("A", a), ("B", b))]
@@ -115,6 +121,47 @@ def in_tiles(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: int) 
         sch.compute_at(name, k_0)
         by_all(sch, name, warps)
     sch.decompose_reduction("C", k_0)
+
+
+def check_tiles(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: int) -> None:
+    """Raise Fail for what `in_tiles` cannot share out without a rest."""
+    if calls not in NAMES:
+        raise Fail(
+            f"Can't do tiles by {value_text(calls)}: there are no such calls",
+            hint=f"write one of {', '.join(map(value_text, NAMES))}",
+        )
+    for name, pair in (("block", block), ("warps", warps), ("depth", (depth, depth))):
+        if not isinstance(pair, (tuple, list)) or [type(n) for n in pair] != [int, int]:
+            like = "64, a number" if name == "depth" else "(2, 2): how many down, how many across"
+            given = depth if name == "depth" else pair
+            raise Fail(f"Can't take {name}={value_text(given)}", hint=f"write {name}={like}")
+    loops = (sch.get(loop) for loop in sch.get_loops("C"))
+    rows, columns, terms = (loop.extent for loop in loops if isinstance(loop, For))
+    check_side("rows", block[0], rows, warps[0])
+    check_side("columns", block[1], columns, warps[1])
+    check_side("terms", depth, terms, 1)
+
+
+def check_side(what: str, each: int, every: Expr, warps: int) -> None:
+    """Raise Fail where tiles of 16 do not fill `each` rows, columns or terms of `warps`, or where
+    those do not fill `every` one of the product.
+    """
+    known = int(every.value) if isinstance(every, Const) else 0
+    tile = TILE * max(warps, 1)
+    if warps < 1:
+        found = "a block has one warp or more each way"
+    elif each < 1 or each % tile:
+        of = f", for {count_text(warps, 'warp')}" if warps > 1 else ""
+        found = f"it takes multiples of {tile}{of}"
+    elif known % each:
+        found = f"{known:,} of the product are no multiple of that"
+    else:
+        return
+    fit = [number for number in divisors(known) if number % tile == 0] if known else []
+    raise Fail(
+        f"Can't give a block {each:,} {what}: {found}",
+        hint=f"give it {' or '.join(map(str, fit))} {what}" if fit else "take fewer warps",
+    )
 
 
 def lay_out(sch: Schedule, held: list[BlockHandle]) -> None:
@@ -158,6 +205,13 @@ def by_calls(sch: Schedule, calls: Calls) -> None:
     if isinstance(out, Block) and out.writes[0].buffer.scope == "shared":
         store = store.replace("global", "shared_dyn")
     sch.tensorize(sch.get_loops(f"C_{sums}")[-2], store)
+
+
+def described(intrinsic: str) -> PrimFunc:
+    """What the tensor intrinsic of that name does, as a program."""
+    found = TensorIntrin.get(intrinsic)
+    assert found is not None
+    return found.desc
 
 
 @once

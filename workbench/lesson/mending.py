@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -16,7 +16,7 @@ from workbench.draw import orders_picture, plain
 from workbench.emulate import EmulationError
 from workbench.emulate.kernels.report import Met
 from workbench.history.step import value_text
-from workbench.ir import Barrier, PrimFunc, Stmt, WaitGroup
+from workbench.ir import Barrier, PrimFunc, Stmt, WaitGroup, walk_statements
 from workbench.lesson import record
 from workbench.lesson.checking import check_kernels, race_of
 from workbench.lesson.exercise import WIDTH, Hint
@@ -39,6 +39,7 @@ class Broken:
     schedule: Callable[[PrimFunc], PrimFunc]
     fault: Fault
     target: str = "cuda"
+    _put: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @cached_property
     def whole(self) -> Built:
@@ -55,17 +56,26 @@ class Broken:
         """The barrier or wait that was taken away; None where it was something else."""
         return missing(self.whole.lowered, self.fault)
 
-    def seen(self, line: int | None) -> dict[str, Any]:
-        """What is seen with what is missing ahead of a line of the kernel, or as it is."""
-        put = self.missing
-        made = self.kernel if line is None or put is None else self._with(put, line)
-        often, least = (waits(one.kernels[0].body) for one in (made, self.whole))
-        said, fail = f"Right, with {count_text(often, 'wait')} a block", None
-        said += "." if often == least else f": {least} would do."
+    @cached_property
+    def puts(self) -> Mapping[str, Stmt]:
+        """What can be put into a gap, by its text: a barrier; where copies are waited for, a wait,
+        too, that leaves as many under way as any of the kernel, or fewer."""
+        if self.missing is None:
+            return {}
+        body = self.whole.kernels[0].body
+        left = [one.count for one in walk_statements(body) if isinstance(one, WaitGroup)]
+        found = [Barrier(), *(WaitGroup(count) for count in range(max(left, default=-1) + 1))]
+        return {script.show(one).strip(): one for one in found}
+
+    def seen(self, line: int | None, put: str) -> dict[str, Any]:
+        """What is seen with one of `puts` ahead of a line of the kernel, or as it is."""
+        made = self.kernel if line is None else self._with(self.puts[put], line)
+        fail: EmulationError | None = None
         try:
             wrong = check_kernels(made, self.start)
         except EmulationError as error:
             wrong, fail = error.headline, error
+        said = "" if wrong else self._right(made, line, self.puts.get(put))
         both = race_of(made, self.start) if fail and isinstance(fail.refusal, Met) else None
 
         def shown(at: int) -> int:
@@ -87,21 +97,48 @@ class Broken:
         }
 
     def view(self, name: str) -> Any:
-        """The kernel with its gaps, under a name; None where widgets are not installed."""
+        """The kernel with its gaps, under a name, mended as it was when it was shown last; None
+        where widgets are not installed."""
         try:
             view = import_module("workbench.widgets.small.repair")  # loads anywidget: heavy
         except ModuleNotFoundError as absent:
             if absent.name not in ("anywidget", "traitlets"):
                 raise
             return None
-        put = self.missing
+        wrong = self.kernel.lowered.fault
+        told = wrong if len(self.puts) < 2 else "a barrier or a wait for copies is missing"
+
+        def look(line: int | None, put: str) -> dict[str, Any]:
+            self._put.update(choice=line, put=put)
+            return self.seen(line, put)
+
         return view.RepairView(
-            f"{name}: broken on purpose, {self.kernel.lowered.fault}",
+            f"{name}: broken on purpose, {told}",
             script.show(self.kernel.kernels[0]).splitlines(),
-            gaps(self.kernel.lowered) if put is not None else (),
-            script.show(put).strip() if put is not None else "",
-            self.seen,
+            gaps(self.kernel.lowered) if self.puts else (),
+            tuple(self.puts),
+            look,
+            **self._put,
         )
+
+    def _right(self, made: Built, line: int | None, put: Stmt | None) -> str:
+        """What is said of a kernel that was mended and is right."""
+        often, least = (waits(one.kernels[0].body) for one in (made, self.whole))
+        said = f"Right, with {count_text(often, 'wait')} a block"
+        if often != least:
+            return f"{said}: {least} would do."
+        beyond = isinstance(put, WaitGroup) and self.beyond(("wait", line, put.count))
+        return f"{said}, but {beyond}." if beyond else f"{said}."
+
+    def beyond(self, mend: object) -> str:
+        """What is said of a mend, right, that waits for more copies than it has to: where as many
+        are left under way as by what is missing, the kernel is right as well. "" of any other.
+        """
+        match mend, self.missing:
+            case ["wait", int(line), int(groups)], WaitGroup(count) if groups < count:
+                if not _wrong(self, self._with(WaitGroup(count), line)):
+                    return f"it leaves {groups} under way where {count_text(count, 'group')} may be"
+        return ""
 
     def mended(self, mend: object) -> Built:
         """The kernel with what `mend` says put in. Raises Fail for what is no mend of it."""
@@ -177,7 +214,7 @@ class Mending:
         return "\n".join([fill(self.task, WIDTH), "", "Goals, a point each:", *aims])
 
     def _aim(self, name: str) -> str:
-        return f"{name}: right, and no thread waits more often than before"
+        return f"{name}: right, and no thread waits more often, or for more copies, than before"
 
     def kernel(self, name: str) -> Built:
         """The broken kernel of that name. Raises Fail for a name that there is not."""
@@ -259,6 +296,8 @@ class Mending:
         if often > least:
             say = f"{count_text(least, 'wait')} would do. Is that the one thing that is missing?"
             return Row(aim, False, f"right, with {count_text(often, 'wait')} a block", say)
+        if beyond := asked.beyond(mend):
+            return Row(aim, False, f"right, but {beyond}", UNDONE)
         found = f"every cell agrees, with {count_text(often, 'wait')} a block"
         return Row(aim, True, found, CAUSES[asked.fault.kind])
 
@@ -281,6 +320,7 @@ class Mending:
         return "\n".join(["mends = {", *lines, "}"])
 
 
+UNDONE = "A thread that waits for every copy waits for the tile that was to be on its way."
 CAUSES = {
     "barrier": "A barrier orders what threads write and what others read behind it.",
     "wait": "Until its thread has waited for it, a copy may arrive at any time.",

@@ -107,8 +107,8 @@ def stand(lowered: Lowered) -> tuple[tuple[Kernel, ...], dict[Fault, tuple[Stmt,
     """The kernels of `lowered`, no statement twice, and where in them each of `faults` is.
 
     That is the statement which it takes away or makes wrong, with the name of the buffer whose
-    stride is meant. One of which is not known what passes made of it is left out, as is a second
-    copy, which no one statement has.
+    stride is meant, or of the loop. One of which is not known what passes made of it is left out,
+    as is a second copy, which no one statement has.
     """
     kernels = tuple(map(_each_its_own, lowered.kernels))
     found = dict[Fault, tuple[Stmt, str]]()
@@ -120,9 +120,15 @@ def stand(lowered: Lowered) -> tuple[tuple[Kernel, ...], dict[Fault, tuple[Stmt,
             for number, (node, _) in enumerate(_places(before, kind), 1):
                 stmt = became.get(holds[node])
                 if stmt is not None:
-                    name = node.buffer.name if isinstance(node, (BufferLoad, BufferStore)) else ""
-                    found[Fault(kind, number, "", kernel)] = stmt, name
+                    found[Fault(kind, number, "", kernel)] = stmt, _name(node)
     return kernels, found
+
+
+def _name(node: Node) -> str:
+    """Of an access the name of its buffer, of a loop its own."""
+    if isinstance(node, (BufferLoad, BufferStore)):
+        return node.buffer.name
+    return node.loop_var.name if isinstance(node, For) else ""
 
 
 def _statements(kernel: Kernel) -> Iterator[Stmt]:

@@ -13,7 +13,7 @@ from workbench import target as targets
 from workbench.ir import Expr, Kernel, PrimFunc, Size
 from workbench.lower import Lowered, least_target
 from workbench.runtime import registers
-from workbench.runtime.devices import DeviceReport, cpu, device
+from workbench.runtime.devices import COLAB, NO_DRIVER, DeviceReport, cpu, device
 from workbench.runtime.timing import Timing
 from workbench.script.memory import shape_text
 from workbench.target import Target
@@ -92,13 +92,17 @@ class Built:
             return DeviceReport("emulator", f"{self.target.kind} kernels run on the emulator here")
         found, least = device(), targets.get(least_target(self.func))
         if found.gpu is not None and _older(found.gpu.arch, least.arch):
-            return DeviceReport(
-                "emulator",
-                f"{found.which} is {found.gpu.arch}, and this kernel takes {least.arch} or later",
-                f"a GPU that has mma.sync, as {least.title}",
-                "use a machine that has one; the emulator comes to the same numbers.",
-            )
-        return found
+            why = f"{found.which} is {found.gpu.arch}, and this kernel takes {least.arch} or later"
+        elif (found.missing, found.how_to_get) == NO_DRIVER[1:] and _older(COLAB, least.arch):
+            why = f"{found.why}, and this kernel takes {least.arch} or later"
+        else:
+            return found
+        return DeviceReport(
+            "emulator",
+            why,
+            f"a GPU that has mma.sync, as {least.title}",
+            "use a machine that has one; the emulator comes to the same numbers.",
+        )
 
     def __call__(
         self,

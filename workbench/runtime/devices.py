@@ -19,7 +19,8 @@ from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
 from workbench.target import Target
 
 _HELLO_SECONDS = 60.0  # a first import of CuPy from a slow disk
-_NO_DRIVER = (
+COLAB = "sm_75"  # what a T4 is
+NO_DRIVER = (
     "no NVIDIA driver is installed here",
     "an NVIDIA GPU and its driver",
     "use a machine with one, or Colab: Runtime > Change runtime type > T4 GPU.",
@@ -128,7 +129,7 @@ def _find(worker: Worker) -> DeviceReport:
         )
     driver = _driver()
     if driver is None:
-        return _emulator(*_NO_DRIVER)
+        return _emulator(*NO_DRIVER)
     if find_spec("cupy") is None:
         return _emulator(
             "there is an NVIDIA driver, but CuPy is not installed",
@@ -161,7 +162,7 @@ def _ask(worker: Worker) -> DeviceReport:
 
 def _not_usable(answer: Failed) -> DeviceReport:
     known = {
-        "no driver": _NO_DRIVER,
+        "no driver": NO_DRIVER,
         "no device": (
             "there is an NVIDIA driver, but CUDA finds no GPU",
             "a GPU that this process may use",

@@ -20,7 +20,7 @@ from workbench.diag import Refusal
 from workbench.history import file
 from workbench.history.errors import ScheduleError, UnknownVerb
 from workbench.history.handles import BlockHandle, Handle, LoopHandle, handle_of
-from workbench.history.history import TRIED, History, HistoryNode
+from workbench.history.history import TRIED, History, HistoryNode, Observer
 from workbench.history.step import Ref, Step, Value, value_text
 from workbench.history.trace import Trace, known_primitive, locate, map_refs, refer
 from workbench.history.tvm_file import tvm_file
@@ -114,6 +114,7 @@ class Schedule(Verbs):
         self._forward: dict[HistoryNode, HistoryNode] = {}  # where redo goes
         self._decide = decide or drawing(seed)
         self._tries = False  # whether its steps stay out of the history
+        self._observers: list[Observer] = []
         complete_in_ipython(Schedule)
 
     # --- the program -----------------------------------------------------------------------------
@@ -387,6 +388,7 @@ class Schedule(Verbs):
         other._node, other._func_name = self._node, self._func_name
         other._forward = dict(self._forward)
         other._decide, other._tries = self._decide, self._tries
+        other._observers = []
         return other
 
     def trial(self) -> Schedule:
@@ -496,6 +498,20 @@ class Schedule(Verbs):
             self._forward[here.parent] = here  # those of where one stands lead there already
             here = here.parent
         self._node = node
+        for observer in list(self._observers):
+            observer(node)
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Call `observer` with each node that this schedule goes to from now on; a step taken again
+        adds none to the history, which tells of it to nobody. Returns how to stop it.
+
+        >>> stop = sch.observe(print)
+        >>> sch.unroll("i")
+        <1: unroll(i)>
+        >>> stop()
+        """
+        self._observers.append(observer)
+        return lambda: self._observers.remove(observer)
 
     @property
     def trace(self) -> Trace:

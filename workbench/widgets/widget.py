@@ -13,6 +13,7 @@ import traitlets
 
 from workbench import draw
 from workbench.diag import size_text
+from workbench.history.history import HistoryNode
 from workbench.history.link import ADDRESS
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
@@ -31,10 +32,6 @@ from workbench.widgets.still import cells, offline, static_form
 from workbench.widgets.threads import hear_where_asked
 
 
-def _nothing() -> None:
-    """What stops the watching where there is none."""
-
-
 class Lab(anywidget.AnyWidget):
     """The view of a session: everything shown is in the traits, so a saved page steps by itself.
 
@@ -46,7 +43,7 @@ class Lab(anywidget.AnyWidget):
 
     _esm = static.script()
     _css = static.style()
-    _unobserve: Callable[[], None] = staticmethod(_nothing)
+    _watched: tuple[Callable[[], None], ...] = ()
 
     setup = traitlets.Dict().tag(sync=True)
     tree: Any = traitlets.List().tag(sync=True)
@@ -59,6 +56,7 @@ class Lab(anywidget.AnyWidget):
     answers = traitlets.Dict().tag(sync=True)
     call = traitlets.Dict().tag(sync=True)
     broken = traitlets.Dict().tag(sync=True)
+    coded = traitlets.Int().tag(sync=True)
     cell = traitlets.Unicode().tag(sync=True)
 
     def __init__(
@@ -78,7 +76,10 @@ class Lab(anywidget.AnyWidget):
         super().__init__(**{name: self.session.state[name] for name in SHOWN})
         hear_where_asked(self)
         self._pass_on()
-        self._unobserve = self.history.observe(self._on_step)
+        watched = [self.history.observe(self._on_step)]
+        if self.session.desk.task is not None:  # a check grades what code makes
+            watched.append(schedule.observe(self._on_code))
+        self._watched = tuple(watched)
         self.session.keeping.observe(self._on_step)
         self.on_msg(self._on_message)
         self.observe(self._on_choice, names=list(CHOSEN))
@@ -128,6 +129,10 @@ class Lab(anywidget.AnyWidget):
         """Tell the browser that what it asked is done, also where that changed nothing."""
         self.send({"answered": True})
 
+    def _on_code(self, node: HistoryNode) -> None:
+        with self._turn() as session:
+            session.went(node)
+
     def _on_step(self, _: object = None) -> None:
         with self._turn() as session:
             session.stepped()
@@ -153,7 +158,7 @@ class Lab(anywidget.AnyWidget):
             with self.hold_sync():
                 for name in changed.keys() - new.keys():
                     setattr(self, name, changed[name])
-        if changed.keys() - {"status", "tree", "lines", "broken"}:
+        if changed.keys() - {"status", "tree", "lines", "broken", "coded"}:
             self._renew()
 
     def run(self, on: Literal["gpu", "cpu"] = "gpu") -> Mapping[str, Any]:
@@ -235,8 +240,9 @@ class Lab(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Close the view; the history is kept and no longer watched."""
-        self._unobserve()
-        self._unobserve = _nothing  # a widget closes again when it is collected
+        for unobserve in self._watched:
+            unobserve()
+        self._watched = ()  # a widget closes again when it is collected
         super().close()
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from tests.widgets.programs import ADD, parse, send
 from workbench.history.file import to_data
 from workbench.ir import PrimFunc
 from workbench.lesson import who_computes
+from workbench.lesson.half_products import half_product, half_tiles
 from workbench.lesson.programs import fetched, prefetched, product, stages, staging, tiled, window
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
@@ -302,9 +303,22 @@ def test_each_that_is_offered_has_its_line(name: str):
     assert "take this barrier away" in [one["does"] for one in shown["offers"]]
     for one in shown["offers"]:
         assert source.splitlines()[one["line"] - 1].strip() == one["code"]
+    loops = [one for one in shown["offers"] if one["kind"] == "Loops"]
+    assert loops and all(
+        one["does"] == f"let {one['code'].split()[2]} take one turn more" for one in loops
+    )
     here = lab("window")
     ask(here, do="break", fault="barrier 2")
     assert "there are: barrier 1, " in here.state["status"]["error"]["hint"]
+
+
+def test_what_stands_in_no_line_of_the_text_is_not_offered():
+    """Loops and accesses in calls of a warp."""
+    sch = Schedule(half_tiles(half_product(32, 32, 32), "mma", (32, 32), (1, 2), 32))
+    shown = ask(Session(sch, Later(), Options()), do="faults")
+    assert all(one["line"] for one in shown["offers"])
+    assert {one["kind"] for one in shown["offers"]} == {"Barriers", "Loops", "Strides"}
+    assert all(one["code"].startswith("for") for one in shown["offers"] if one["kind"] == "Loops")
 
 
 def test_nothing_is_broken_while_a_question_is_open():

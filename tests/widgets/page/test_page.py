@@ -207,7 +207,7 @@ def test_run_is_told_behind_a_verdict_only_where_there_is_a_kernel():
     lacks = "go on: no kernel can be made of this program yet, so there is nothing to run."
     assert page(sch, View(), desk)["then"] == lacks
     sch.bind("i", "threadIdx.x")
-    told = "press run, which compares every cell with the program that you started from."
+    told = "press run, which compares the result with that of the program that you started from."
     assert page(sch, View(), desk)["then"] == told
 
 

@@ -18,8 +18,8 @@ SIZES = ((128, 128, 256), (64, 192, 256), (192, 64, 256), (128, 64, 384))
 """Rows and columns of C, terms of a sum."""
 BYTES = 48 * 1024
 HINTS = (
-    "Of what does it depend how often a fragment is loaded: of the block, of its warps, "
-    "or of what a warp has?",
+    "On what does it depend how often a fragment is loaded: on the block, on its warps, "
+    "or on what a warp has?",
     "A warp of 2 x 4 tiles has 32 x 64 outputs. Which block do two such warps make, and "
     "how many bytes are three tiles of 64 halves a row for it?",
     "Two such warps, one below the other, make a block of 64 x 64, and three tiles of 64 halves a "

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.history.history import HistoryNode
 from workbench.history.link import link
 from workbench.ir import PrimFunc
 from workbench.runtime.launching import waiting
@@ -40,6 +41,7 @@ from workbench.widgets.run.runner import TARGETS, Found, Progress, Runner
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
     "broken",
+    "coded",
 )
 """What a browser gets besides pages and comparisons."""
 
@@ -50,7 +52,8 @@ class Session:
     """A view of a schedule's history with a cursor of its own.
 
     `state` is all that a browser shows, under the names of its traits. `at` is the node, `against`
-    the one it is compared with (-1: none), `place` the key of the chosen loop, block or buffer;
+    the one it is compared with (-1: none), `place` the key of the chosen loop, block or buffer,
+    `coded` the node at which the notebook's code ends;
     each page and each comparison stands by itself, as `page_3` and `compare_0_3`. What a request
     changes is in `changes()`; what it raises becomes the status.
     """
@@ -84,6 +87,7 @@ class Session:
             answers=dict(self.history.answers),
             call={},
             broken={},
+            coded=schedule.node.id,
         )
         self._say(self.keeping.begin(said(self.cursor.node)))
         self._show()
@@ -210,6 +214,10 @@ class Session:
             self.desk.unask()
             self._reveal()
         self._show()
+
+    def went(self, node: HistoryNode) -> None:
+        """Code went on to `node`; the lab stays where it is, and says so."""
+        self._put(coded=node.id)
 
     def stepped(self) -> None:
         """A cell or the lab itself made a node or marked one, or what was saved is taken up."""

@@ -199,7 +199,6 @@ def setup_of(
         "task": options.task if isinstance(options.task, str) else None,
         "starts": _starts(options.actions),
         "carried": carried(options.actions),
-        "coded": node.id,  # where the steps of the notebook's code end
         "devices": devices(options.panes),
         "lecture": before_a_class(),
         "height": options.height,

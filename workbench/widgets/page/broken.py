@@ -40,18 +40,27 @@ HARMLESS = "Here nothing comes of it: what else stands around it holds it back."
 DOES = {
     "barrier": "take this barrier away",
     "wait": "take this wait for copies away",
-    "copy": "take the second copy of {buffer} away",
+    "copy": "take the second copy of {name} away",
     "guard": "take this condition away",
-    "bound": "let this loop take one turn more",
-    "stride": "make a stride of {buffer} one cell too short",
+    "bound": "let {name} take one turn more",
+    "stride": "make a stride of {name} one cell too short",
+}
+KINDS = {
+    "barrier": "Barriers",
+    "wait": "Waits for copies",
+    "copy": "Second copies",
+    "guard": "Conditions",
+    "bound": "Loops",
+    "stride": "Strides",
 }
 
 
 def offers(func: PrimFunc) -> Mapping[str, Any]:
     """What can be broken in the kernels of `func`, kind by kind, or why nothing can.
 
-    `offers` are faults, each with the line of the text in which it would be, from 1 on, that line,
-    and what to do there; 0 where no one line has it. `none` says why there are none.
+    `offers` are faults, each with its kind in words, the line of the text in which it would be,
+    from 1 on, that line, and what to do there; 0 where no one line has it. Loops and accesses
+    within a call of a warp stand in no text, and are left out. `none` says why there are none.
     """
     return memo(func, "breaks", lambda: _offers(func))
 
@@ -83,8 +92,12 @@ def _offers(func: PrimFunc) -> dict[str, Any]:
         line = next(iter(own.lines(stmt)), 0) if stmt is not None else 0
         shown = text[line - 1 :] if line else []
         code = next((one.strip() for one in shown if not one.lstrip().startswith("#")), "")
-        does = DOES[fault.kind].format(buffer=name or "an array")
-        found.append({"fault": str(fault), "line": line, "code": code, "does": does})
+        within = {"bound": f" {name} = " not in code, "stride": not line}
+        if within.get(fault.kind):
+            continue
+        does = DOES[fault.kind].format(name=name)
+        one = {"fault": str(fault), "kind": KINDS[fault.kind], "line": line}
+        found.append({**one, "code": code, "does": does})
     return {"offers": found, "none": "" if found else NOTHING}
 
 

@@ -28,7 +28,8 @@ COSTS = (
     "shuffles a thread",
 )
 IDLE = "idle threads"
-WAVEFRONTS = "wavefronts a shared read"  # of the worst
+WAVEFRONTS = "wavefronts a shared read"
+WHOLE = {WAVEFRONTS: "wavefronts of the worst shared read"}  # what a strip has no room for
 TOTALS = {"global sectors": "global", "shared wavefronts": "shared"}
 """Of reads and writes together, by the memory; beside them stands what a compiler makes of it."""
 MODEL = "modelled time"  # which no count is: cost_bar.py tells it
@@ -210,7 +211,8 @@ def _row(name: str, old: Cost | None, new: Cost, missing: str) -> dict[str, str]
     sign = _sign(old, new) if old else ""
     words = {"▼": ", less", "▲": ", more", "=": ", the same"}.get(sign, "")
     was = f"{before} before, " if old else ""
-    return _made(name, before, new.text, sign, f"{name}: {was}{new.text} now{words}")
+    said = f"{WHOLE.get(name, name)}: {was}{new.text} now{words}"
+    return _made(name, before, new.text, sign, said)
 
 
 def _sign(old: Cost, new: Cost) -> str:

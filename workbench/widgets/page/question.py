@@ -107,7 +107,7 @@ class Task(Protocol):
     def sooner(self, start: PrimFunc) -> PrimFunc: ...
 
 
-RUN = "press run, which compares every cell with the program that you started from."
+RUN = "press run, which compares the result with that of the program that you started from."
 NO_KERNEL = "go on: no kernel can be made of this program yet, so there is nothing to run."
 
 
@@ -131,7 +131,7 @@ def goals(
     )
     open_aims = len(task.aims) - len(judgements)
     reached = [*judgements, *[(False, "")] * open_aims]
-    right = (run.get("ok") is True, run.get("text", "press run, which compares every cell"))
+    right = (run.get("ok") is True, run.get("text", "press run, which compares the results"))
     pairs = zip([task.result, *task.aims], [right, *reached], strict=True)
     made = [{"aim": aim, "ok": ok, "found": why} for aim, (ok, why) in pairs]
     return made if run else [{**made[0], "todo": "press run to see"}, *made[1:]]

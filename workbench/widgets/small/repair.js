@@ -6,10 +6,16 @@ function render({ model, el }) {
   const code = h("div.wb-listing", { role: "radiogroup", "aria-label": "where it goes" });
   const box = h("div.wb-repair-code", { tabindex: "0" }, code);
   const found = h("div.wb-repair-found");
+  const puts = model.get("puts");
+  const what = h("select", {}, ...puts.map((put) => h("option", {}, put)));
+  what.onchange = () => choose(model.get("choice"), what.value);
+  const putting = h("label.wb-repair-what", {}, "put in ", what);
+  putting.hidden = puts.length < 2;
   const mend = h("button", { onclick: () => choose(null) }, "take it away");
-  const body = h("div.wb-repair-body", {}, box, h("div.wb-repair-beside", {}, found, mend));
+  const beside = h("div.wb-repair-beside", {}, putting, found, mend);
+  const body = h("div.wb-repair-body", {}, box, beside);
   const close = openView({ model, el }, root, head.textContent, () => {}, head, body);
-  const choose = (line) => model.send({ do: "put", line });
+  const choose = (line, put = model.get("put")) => model.send({ do: "put", line, put });
   const row = (text, k) =>
     h(
       "div.wb-line",
@@ -26,12 +32,14 @@ function render({ model, el }) {
     const rows = model.get("lines").map(row);
     code.replaceChildren(...brokenRows(rows, told, `gap-${model.get("own")}`, choose));
     if (held) code.querySelector(`[data-f="${held}"]`)?.focus({ preventScroll: true });
+    what.value = put;
     root.classList.toggle("wb-broken", !seen.ok);
     mend.hidden = choice === null;
-    const todo = seen.ok || !gaps.length ? null : h("p.wb-hint", {}, ...prose(gapTodo(put)));
+    const todo = seen.ok || !gaps.length ? null : h("p.wb-hint", {}, ...prose(todoOf(put)));
     found.replaceChildren(...[...findingView(seen), todo].filter(Boolean));
   };
-  const events = ["change:seen", "change:choice"];
+  const todoOf = (put) => (puts.length < 2 ? gapTodo(put) : CHOOSE);
+  const events = ["change:seen", "change:choice", "change:put"];
   for (const event of events) model.on(event, draw);
   draw();
   const first = code.querySelector(".wb-faulty");
@@ -41,5 +49,7 @@ function render({ model, el }) {
     close();
   };
 }
+
+const CHOOSE = "Choose what is missing, and the gap between two lines that it goes into.";
 
 export default { render };

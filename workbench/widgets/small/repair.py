@@ -15,11 +15,12 @@ from workbench.widgets.small import Small, script, style
 
 
 class RepairView(Small):
-    """The `lines` of a kernel, with a choice of the `gaps`, lines ahead of which `put` can stand.
+    """The `lines` of a kernel, with a choice of the `gaps`, lines ahead of which `put`, one of
+    `puts`, can stand; at first in that of `choice`.
 
-    `look` takes a line of them, or None for no gap, and returns what is seen then: a sentence
-    `said` and more of it, `detail`, whether all is right, `ok`, the lines that are `lit`, and of a
-    race the `picture` of both orders, as plain data, or None.
+    `look` takes a line of them, or None for no gap, and what is put there, and returns what is seen
+    then: a sentence `said` and more of it, `detail`, whether all is right, `ok`, the lines that are
+    `lit`, and of a race the `picture` of both orders, as plain data, or None.
     """
 
     _esm = script("repair.js", static.broken_script())
@@ -29,6 +30,7 @@ class RepairView(Small):
     heading = traitlets.Unicode().tag(sync=True)
     lines: Any = traitlets.List().tag(sync=True)
     gaps: Any = traitlets.List().tag(sync=True)
+    puts: Any = traitlets.List().tag(sync=True)
     put = traitlets.Unicode().tag(sync=True)
     choice: Any = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
     seen: Any = traitlets.Dict().tag(sync=True)
@@ -38,25 +40,31 @@ class RepairView(Small):
         heading: str,
         lines: Sequence[str],
         gaps: Sequence[int],
-        put: str,
-        look: Callable[[int | None], Mapping[str, Any]],
+        puts: Sequence[str],
+        look: Callable[[int | None, str], Mapping[str, Any]],
+        choice: int | None = None,
+        put: str = "",
     ) -> None:
         self._look = look
-        shown = {"heading": heading, "lines": list(lines), "gaps": list(gaps), "put": put}
-        super().__init__(**shown, seen=dict(look(None)))
+        put = put or next(iter(puts), "")
+        shown = {"heading": heading, "lines": list(lines), "gaps": list(gaps), "puts": list(puts)}
+        super().__init__(**shown, put=put, choice=choice, seen=dict(look(choice, put)))
         self.on_msg(self._on_message)
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
         try:
-            self._put(None if message.get("line") is None else part(message, "line", int))
+            line = None if message.get("line") is None else part(message, "line", int)
+            self._put(line, part({"put": self.put, **message}, "put", str))
         except Fail as fail:  # what no page of ours sends
             self.seen = {**self.seen, "said": fail.headline}
 
-    def _put(self, line: int | None) -> None:
+    def _put(self, line: int | None, put: str) -> None:
         if line is not None and line not in self.gaps:
             raise Fail(f"Can't put anything ahead of line {line}", hint="choose one of the gaps")
-        seen = dict(self._look(line))
-        self.choice, self.seen = line, seen
+        if self.puts and put not in self.puts:
+            raise Fail(f"Can't put {put[:40]!r} anywhere", hint=f"choose of {', '.join(self.puts)}")
+        seen = dict(self._look(line, put))
+        self.choice, self.put, self.seen = line, put, seen
 
     def inner(self) -> str:
         """The lines, each with its number, and what is seen of them."""

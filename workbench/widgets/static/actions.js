@@ -1,13 +1,27 @@
 // The places at which a step can be taken, those that matter first: the keyboard's way to the menu.
 
-import { h, oneStop, tellMore } from "./dom.js";
+import { h, oneStop } from "./dom.js";
 
 export function actionsPane(lab, menu) {
   const title = h("span.wb-hint");
   const list = h("div.wb-places", { role: "group", "aria-label": "places" });
-  const pane = h("section.wb-pane.wb-actions", { "aria-label": "Next step" }, title, list);
-  const settle = oneStop(pane);
-  const more = tellMore(list);
+  const next = h("button.wb-next-places", { title: "more places", onclick: turn }, "▾");
+  next.ariaLabel = "more places";
+  next.tabIndex = -1; // arrows lead to every place
+  const pane = h("section.wb-pane.wb-actions", { "aria-label": "Next step" }, title, list, next);
+  const settle = oneStop(list);
+  new ResizeObserver(more).observe(list);
+
+  /** Of places one row is seen at a time: the button leads to the next, and from the last on. */
+  function turn() {
+    const { bottom } = list.getBoundingClientRect();
+    const below = [...list.children].find((chip) => chip.getBoundingClientRect().top > bottom - 4);
+    (below ?? list.firstChild)?.scrollIntoView({ block: "nearest" });
+  }
+
+  function more() {
+    next.toggleAttribute("data-idle", list.scrollHeight <= list.clientHeight + 1);
+  }
 
   const chip = (key) => list.querySelector(`[data-k="${key}"]`);
 

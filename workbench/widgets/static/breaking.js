@@ -28,20 +28,28 @@ export function breakMenu(lab) {
     const { offers, none } = lab.breaks;
     if (lab.at !== at || lab.offline || lab.broken || lab.status.error) box.close();
     if (!box.isOpen()) return;
-    const lines = new Map();
-    for (const offer of offers ?? [])
-      lines.set(offer.line, [...(lines.get(offer.line) ?? []), offer]);
-    // those of the line that was pressed stand first
-    const order = [...lines.keys()].sort((a, b) => (b === wanted) - (a === wanted));
+    const [here, others] = [true, false].map((own) =>
+      (offers ?? []).filter(({ line }) => (line > 0 && line === wanted) === own),
+    );
     body.replaceChildren(
       h("h4", {}, "Break it on purpose"),
       h("p.wb-hint", {}, offers ? none || ABOUT : "Looking …"),
-      ...order.map((number) => lineOf(lines.get(number))),
+      ...byLine(here), // those of the line that was pressed stand first
+      ...[...by("kind", others)].map(kindOf),
     );
     settle();
     box.place();
     if (pane.getRootNode().activeElement === pane) body.querySelector("button")?.focus();
   }
+
+  /** The offers of a kind, folded where they are many. */
+  function kindOf([kind, offers]) {
+    const open = offers.length <= FEW;
+    const head = h("summary", {}, `${kind} (${offers.length})`);
+    return h("details.wb-break-kind", { open }, head, byLine(offers));
+  }
+
+  const byLine = (offers) => [...by("line", offers).values()].map(lineOf);
 
   function lineOf(offers) {
     const [{ line, code }] = offers;
@@ -56,6 +64,15 @@ export function breakMenu(lab) {
   }
 
   return { pane, draw, open, inputs: () => [lab.breaks, lab.status] };
+}
+
+const FEW = 6; // offers of a kind that are seen at once
+
+/** Offers by what they have under a key, in order. */
+function by(key, offers) {
+  const found = new Map();
+  for (const offer of offers) found.set(offer[key], [...(found.get(offer[key]) ?? []), offer]);
+  return found;
 }
 
 const ABOUT =

@@ -176,14 +176,6 @@ export function neighbour(all, from, key) {
   return distance(best) < Infinity && best !== from ? best : null;
 }
 
-/** Keep in `box.dataset.more` towards which ends it can be scrolled; returns how to look again. */
-export function tellMore(box) {
-  const look = () => moreOf(box);
-  box.addEventListener("scroll", look);
-  new ResizeObserver(look).observe(box);
-  return look;
-}
-
 /** Say in `box.dataset.more` towards which ends it can be scrolled. */
 export function moreOf(box) {
   const ends = {

@@ -31,10 +31,10 @@ export function fillPane(body) {
   rows.forEach((row, k) => {
     const height = Math.max((high * heights[k]) / all, heights[k] * least);
     const across = sum(row.map(({ size }) => size[0]));
-    for (const one of row) {
-      const wide_ = (room * one.size[0]) / across;
-      put(one, wide_, ...scalesOf(one, wide_, height));
-    }
+    const wides = row.map(({ size }) => (room * size[0]) / across);
+    const scales = row.map((one, n) => scalesOf(one, wides[n], height));
+    const one = Math.min(...scales.flat()); // what goes on beside it is as tall
+    row.forEach((drawn, n) => put(drawn, wides[n], ...(isJoint(drawn) ? [one, one] : scales[n])));
   });
 }
 
@@ -58,6 +58,11 @@ function scrolls(strip) {
 /** Whether its proportions are free, and all of its words, which stand close, stay. */
 function isFree(strip) {
   return "free" in strip.dataset;
+}
+
+/** Whether it goes on in the strips beside it. */
+function isJoint({ strip }) {
+  return "joint" in strip.dataset;
 }
 
 /** The strips in rows, so many beside each other as leaves them largest. */

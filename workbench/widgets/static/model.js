@@ -34,6 +34,10 @@ export class Lab {
   get status() {
     return this.model.get("status");
   }
+  /** Where the steps of the notebook's code end. */
+  get coded() {
+    return this.model.get("coded");
+  }
   get answers() {
     return this.model.get("answers");
   }

@@ -12,7 +12,7 @@ export function questionCard(lab) {
 
   function inputs() {
     const { verdict, guess, taken, goals, then } = lab.page ?? {};
-    return [lab.answers, verdict, guess, taken, goals, then, lab.veiled];
+    return [lab.answers, verdict, guess, taken, goals, then, lab.veiled, lab.coded];
   }
 
   function draw() {

@@ -39,7 +39,7 @@ export function exerciseCard(lab) {
   };
   const { goals = [] } = lab.page;
   return [
-    h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lab), take, " ", write, told),
+    h("p.wb-ask", {}, h("b", {}, "Exercise. "), ...said(lab), take, " ", write, told),
     goals.length ? h("ul.wb-goals", { "aria-label": "goals" }, goals.map(goal)) : "",
     box.panel,
   ];
@@ -56,15 +56,19 @@ function goal({ aim, ok, found, todo }) {
   );
 }
 
-/** Whether the lab stands where the steps of the notebook's code end. */
-function coded(lab) {
-  return lab.setup.coded !== 0 && lab.at === lab.setup.coded;
+function said(lab) {
+  if (lab.coded && lab.at === lab.coded)
+    return ["These are the steps of your code, which the check grades. "];
+  if (lab.coded) return ["The check grades the steps of your code, which end at ", ...there(lab)];
+  return lab.page.taken
+    ? ["Your steps count as they stand; a notebook that is handed in needs them as code: "]
+    : ["Take your steps here, or as code in the cell above. "];
 }
 
-function said(lab) {
-  if (coded(lab)) return "These are the steps of your code, which the check grades. ";
-  if (lab.setup.coded) return "The check grades the steps of your code. To have these graded: ";
-  return lab.page.taken
-    ? "Your steps count as they stand; a notebook that is handed in needs them as code: "
-    : "Take your steps here, or as code in the cell above. ";
+/** What goes to where the notebook's code ends. */
+function there(lab) {
+  const go = h("button", { "data-f": "coded" }, `step ${lab.coded}`);
+  go.onclick = () => lab.goto(lab.coded);
+  go.disabled = !lab.shows(lab.coded);
+  return [go, ", not here. To have these graded: "];
 }
