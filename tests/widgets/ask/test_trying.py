@@ -8,7 +8,8 @@ import pytest
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.schedule import programs
-from workbench import script
+from tests.support.gpu_programs import VECTOR_ADD, parsed
+from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.widgets import Lab
 from workbench.widgets.page.grips import MOST, grip_of
@@ -171,3 +172,12 @@ def test_what_a_page_may_send() -> None:
     lab._on_message(None, {"do": "try", "step": 3}, None)
     headline = "Can't read what the page sent: step is int, not dict."
     assert lab.status["error"]["headline"] == headline and sent == []
+
+
+def test_costs_of_what_is_tried_are_hidden_while_they_would_answer() -> None:
+    sch = wb.Schedule(parsed(VECTOR_ADD))
+    lab = wb.lab(sch, costs=["blocks"], question=lesson.question("vector_1024"))
+    key = next(k for k, one in lab.session.page["names"].items() if one["name"] == "i")
+    tried(lab, place=key, verb="bind", args={"thread_axis": '"blockIdx.x"'})
+    (row,) = lab.session.tried({"do": "weigh"})["costs"]["rows"]
+    assert (row["before"], row["after"]) == ("", "?")
