@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.plain import Plain
 from tests.browser.test_carry import name, over, place
-from tests.browser.test_lab import answer, form_of, step
+from tests.browser.test_lab import answer, first_lab, form_of, step
 from tests.browser.test_menu import box, mark
 
 
@@ -51,6 +51,16 @@ def test_what_a_form_of_split_holds_is_taken_by_a_press(lab: Locator) -> None:
     expect(lab.locator(".wb-would-head")).to_contain_text("split(i, factors=[4, 2])")
     press(head(lab))
     expect_taken(lab, "split(i, factors=[4, 2])")
+
+
+def test_a_press_takes_it_in_a_notebook_too(lab_page: Page) -> None:
+    lab = first_lab(lab_page)
+    mark(lab, "i").click()
+    form_of(lab, "split")
+    lab.get_by_label("factors", exact=True).fill("[8, 1]")
+    expect(lab.locator(".wb-would-head")).to_contain_text("split(i, factors=[8, 1])")
+    press(head(lab))
+    expect_taken(lab, "split(i, factors=[8, 1])")
 
 
 def test_a_form_stays_while_its_loop_is_gone_from_what_would_be(lab: Locator) -> None:
