@@ -53,7 +53,7 @@ def test_a_program_is_its_text():
 def test_a_schedule_says_where_it_stands_and_shows_the_program():
     sch = wb.Schedule(add)
     sch.split("i", [2, 4])
-    caption = "<Schedule of add at node 1: split(i, factors=[2, 4])>"
+    caption = "<Schedule of add at step 1: split(i, factors=[2, 4])>"
     assert text_of(sch._repr_html_()) == f"<div>{caption}</div>{sch.func}"
 
 

@@ -77,7 +77,7 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     expect(head).to_be_hidden()
     page.mouse.up()
     assert json.dumps(lab_.session.state, default=str) == known and len(sch.history) == 2
-    # what is refused says why, all of it, until Escape, and is not taken
+    # what is refused says why; put there, it is told with what to do, until Escape
     lift(lab, "k")
     over(place(lab, "blockIdx x"))
     expect(head).to_contain_text("✕ Can't bind k to blockIdx.x: blocks k=0 and k=1")
@@ -86,9 +86,13 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     assert lab.locator(".wb-would-told").evaluate(cut) == [False, False]
     page.mouse.up()
     expect(tray).to_be_hidden()
-    expect(head).to_be_visible()
-    page.keyboard.press("Escape")
     expect(head).to_be_hidden()
+    refused = lab.get_by_role("alert")
+    expect(refused).to_contain_text("blocks k=0 and k=1 would both update C_local[0, 0]")
+    expect(refused).to_contain_text("Do: ")
+    shoot(page, "carry-refused")
+    page.keyboard.press("Escape")
+    expect(refused).to_be_hidden()
     assert len(sch.history) == 2
     # a loop onto the line of a loop: it takes that place
     lift(lab, "k")
@@ -115,12 +119,18 @@ def test_the_same_by_clicks_and_keys_and_a_block_inside_a_loop(plain: Plain) -> 
     # keys: lifted with Space, put back, lifted again, along the places, put down with Enter
     name(lab, "j").focus()
     page.keyboard.press("Space")
-    expect(place(lab, "blockIdx z")).to_be_focused()
-    expect(head).to_contain_text('would be bind(j, "blockIdx.z")')
+    expect(place(lab, "blockIdx y")).to_be_focused()  # x is refused: i is bound to it
+    expect(head).to_contain_text('would be bind(j, "blockIdx.y")')
     page.keyboard.press("Escape")
     expect(name(lab, "j")).to_be_focused()
     page.keyboard.press("Space")
-    expect(place(lab, "blockIdx z")).to_be_focused()
+    expect(place(lab, "blockIdx y")).to_be_focused()
+    # Enter where it is refused tells of it; one goes on from there
+    page.keyboard.press("ArrowLeft")
+    expect(place(lab, "blockIdx x")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(lab.get_by_role("alert")).to_contain_text("Do: ")
+    expect(place(lab, "blockIdx x")).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(head).to_contain_text('would be bind(j, "blockIdx.y")')
     page.keyboard.press("Enter")

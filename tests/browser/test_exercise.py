@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -76,7 +78,9 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     expect(lines).to_be_hidden()
     expect(take).to_be_focused()
     lab_page.keyboard.press("Tab")
-    expect(card.get_by_role("button", name="write into the cell above")).to_be_focused()
+    write = card.get_by_role("button", name="write into your steps' cell")
+    expect(write).to_be_focused()
+    expect(write).to_have_attribute("title", re.compile("in place of all that stands there$"))
     lab_page.keyboard.press("Enter")
     expect(card).to_contain_text("written: run that cell")
     assert lab_page.evaluate(WRITE, ["exercise-start", STEPS]) == LINES

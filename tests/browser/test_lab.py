@@ -144,13 +144,13 @@ def test_lesson_1_by_mouse(lab_page: Page):
 
     lab.get_by_role("button", name="▶ run").click()
     expect(lab.locator(".wb-result")).to_have_text("✓ right result: details ▴")
-    expect(lab.locator(".wb-said")).to_contain_text("the start makes it. Recorded on")
-    expect(lab.locator(".wb-verdict")).to_contain_text("every value is as the start")
+    expect(lab.locator(".wb-said")).to_contain_text("the start gives the same. Recorded on")
+    expect(lab.locator(".wb-verdict")).to_contain_text("every value is right: the start")
     expect(lab.locator(".wb-error")).to_be_hidden()
     shoot(lab, "lesson-1-done")
 
     lab.locator(".wb-link").first.click()  # the first answer is kept where one could choose again
-    lab.get_by_label("block 1, thread 1").click()
+    expect(lab.get_by_label("block 1, thread 1")).to_be_disabled()
     expect(lab.get_by_label("block 0, thread 5")).to_be_checked()
 
 
@@ -689,12 +689,17 @@ def test_a_saved_page_reads_without_its_script(browser: Browser, tmp_path: Path)
 @pytest.mark.usefixtures("cc")
 def test_what_a_program_runs_on_is_chosen_beside_run(plain: Plain):
     lab = plain.open([wb.lab(add_on_cores(), panes=["C", "memory"])]).locator(".wb-lab")
-    device = lab.get_by_role("button", name=re.compile("^runs on"))
-    expect(device).to_have_text("on this CPU")
+    device = lab.get_by_role("combobox", name="runs on")
+    labels = ["on this CPU", f"on {wb.device().which}"]
+    assert device.locator("option").all_inner_texts() == labels
+    expect(device).to_have_value("cpu")
     lab.locator(".wb-run .wb-go").click()
-    ran = f"Run on {runtime.cpu().which}: every value is as the start makes it."
+    ran = f"Run on {runtime.cpu().which}: every value is right: the start gives the same."
     expect(lab.locator(".wb-status")).to_contain_text(ran, timeout=30_000)
-    device.press("Enter")
-    expect(device).to_have_text(f"on {wb.device().which}")
+    lab.locator(".wb-run .wb-go").focus()
+    plain.page.keyboard.press("ArrowRight")  # past what came out, in the same stop
+    expect(device).to_be_focused()
+    plain.page.keyboard.press("ArrowDown")
+    expect(device).to_have_value("gpu")
     lab.locator(".wb-run .wb-go").click()
     expect(lab.locator(".wb-result")).to_contain_text("refused")

@@ -604,7 +604,9 @@ MENU = """({ verbMenu }, [style, offer]) => {
     writes: () => false,
     ask: (message) => asked.push(message), send: (message) => asked.push(message),
   };
-  window.menu = verbMenu(lab);
+  const trying = { ask: () => {}, drop: () => {}, take: () => {} };
+  const [take, leave] = ["take", "leave"].map(() => document.createElement("button"));
+  window.menu = verbMenu(lab, trying, { take, leave });
   document.body.innerHTML = `<style>${style} .wb-lab { position: static; height: auto }</style>
     <div class="wb-lab wb-theme"><div class="wb-program"></div></div>`;
   document.querySelector(".wb-lab").append(menu.pane);

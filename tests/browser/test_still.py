@@ -80,7 +80,7 @@ def test_what_nbconvert_writes_shows_the_labs_offline(
     page.goto(file.as_uri())
     first, second = page.locator(".wb-still").all()
     expect(cell(first, "C[5]")).to_contain_text("block 1")
-    expect(first).to_contain_text("every value is as the start makes it")
+    expect(first).to_contain_text("every value is right: the start gives the same")
     expect(second).to_contain_text("global memory")
     expect(second.locator("svg").first).to_be_visible()
     shown = page.locator(".jp-OutputArea-child").filter(visible=True).all()

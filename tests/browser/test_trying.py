@@ -58,7 +58,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     known = json.dumps([lab_.session.state, len(sch.history)], default=str)
     # while it is held, program and picture are those that would be
     drag(number(lab, "i_2"), 1)
-    expect(head).to_contain_text("step 2 as split(i, factors=[None, 4, 8])")
+    expect(head).to_contain_text("split(i, factors=[None, 4, 8]) as step 2")
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     expect(lab.locator(".wb-machine.wb-would svg")).not_to_have_count(0)
     assert picture.inner_html() != drawn

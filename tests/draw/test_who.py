@@ -12,7 +12,7 @@ from benchmarks.matmuls import blocking, matmul, naive
 from tests.support.gpu_programs import VECTOR_ADD, add_in_blocks, parsed
 from workbench import draw, insight
 from workbench.draw import Picture
-from workbench.draw.matrix import HIGH, WIDE
+from workbench.draw.matrix import CLOCK, HIGH, WIDE
 from workbench.draw.scene import Rect, Words, width_of
 from workbench.draw.who import labels_of
 from workbench.insight import Cell, Table, Who
@@ -55,7 +55,7 @@ def test_sixty_four_cells_each_say_when():
     assert found["C[0, 5]"][1] == ["t 40", "–47"]
     assert found["C[7, 7]"][1] == ["t 504", "–511"]
     (scene,) = picture.strips
-    assert scene.words[:16] == [*"01234567", *"01234567"], "of columns and rows"
+    assert scene.words[1:17] == [*"01234567", *"01234567"], "of columns and rows"
     assert picture.caption == (
         "C[0, 5] is computed in time steps 40 to 47. “t 40–47” stands for time steps 40 to 47."
     )
@@ -195,8 +195,7 @@ def test_time_is_grey_with_a_clock_and_threads_have_no_hue():
     boxes = {role for role, _ in cells(drawn(matmul(8))).values()}
     assert boxes == {"time"}
     strip = drawn(matmul(8)).strips[0]
-    clocks = [s for s in strip.shapes if isinstance(s, Rect) and s.role == "clock"]
-    assert len(clocks) == 1, "for all of them"
+    assert strip.words.count(CLOCK) == 1, "for all of them"
     sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", "8")))
     sch.bind("i", "threadIdx.x")
     assert {role for role, _ in cells(drawn(sch.func)).values()} == {"thread"}
@@ -216,7 +215,7 @@ def test_the_frame_of_the_chosen_cell_is_whole_and_seen():
 def test_groups_all_use_words_of_one_length():
     picture = drawn(matmul(60, 48, 40))
     words = [s.label for strip in picture.strips for s in strip.shapes if s.role == "strong"]
-    assert words[:2] == ["t 0–1919", "t 1920–3839"]
+    assert words[:2] == [f"{CLOCK} t 0–1919", f"{CLOCK} t 1920–3839"]
     assert picture.caption.endswith("“t 0–1919” stands for time steps 0 to 1919.")
     told = [s.of.title for s in picture.strips[0].shapes if s.role == "time"]
     assert told[1] == "time steps 1920 to 3839: C[1, 0:48]", "told to who points at it"
@@ -233,7 +232,18 @@ def test_blocks_of_a_large_buffer_differ_from_those_beside_them():
 
 def test_where_all_is_one_stretch_of_time_it_is_written_out():
     (scene,) = drawn(parsed(VECTOR_ADD)).strips
-    assert scene.words == ["time steps 0 to 1023", "1,024 cells", "C[0:1024]"]
+    assert scene.words == [f"{CLOCK} time steps 0 to 1023", "1,024 cells", "C[0:1024]"]
+
+
+def test_blocks_without_threads_say_when_they_compute_their_cells():
+    sch = wb.Schedule(parsed(VECTOR_ADD))
+    i_0, i_1 = sch.split("i", [None, 128])
+    sch.bind(i_0, "blockIdx.x")
+    (scene,) = drawn(sch.func).strips
+    assert scene.words[:3] == ["block 0", f"{CLOCK} t 0–127", "[0:128]"]
+    sch.bind(i_1, "threadIdx.x")
+    (scene,) = drawn(sch.func).strips
+    assert scene.words[:3] == ["block 0", "128 cells", "[0:128]"]
 
 
 def test_steps_of_time_are_written_out_in_the_first_picture():

@@ -224,7 +224,7 @@ def test_the_history_shows_as_a_tree(sch: wb.Schedule) -> None:
             '  3   annotate(k, "note", ann_val=[1, "two"])',
         ]
     )
-    assert repr(sch) == ('<Schedule of main at node 3: annotate(k, "note", ann_val=[1, "two"])>')
+    assert repr(sch) == ('<Schedule of main at step 3: annotate(k, "note", ann_val=[1, "two"])>')
 
 
 def test_diff_prints_what_a_step_changed(sch: wb.Schedule, capsys: pytest.CaptureFixture) -> None:

@@ -187,7 +187,7 @@ def test_clicked_steps_are_not_found_where_only_the_notebook_is(
     monkeypatch.chdir(tmp_path_factory.mktemp("fresh"))
     report = exercise.check(exercise.schedule())
     assert repr(report) == "0.0" and "no lab has kept any in my-work/01_" in str(report)
-    assert "the report then gives them as code" in str(report)
+    assert "the report then shows them as code" in str(report)
 
 
 def test_steps_as_code_come_first(exercise: Exercise):

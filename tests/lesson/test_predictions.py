@@ -64,8 +64,8 @@ def test_a_lessons_question_is_answered_by_the_program_asked_about_and_by_no_oth
         assert other == factors or question.judge(add_bound(other).func) is None
     assert question.todo == (
         f"click a loop in the program, apply split(i, {factors}), bind(i_0, blockIdx.x) and "
-        "bind(i_1, threadIdx.x), and watch C[5]. Only those steps answer it: after others, go back "
-        "to where it was asked."
+        "bind(i_1, threadIdx.x), and watch C[5]. Only these steps answer it: undo any other "
+        "first."
     )
 
 
@@ -143,8 +143,10 @@ def test_an_answer_stays_once_a_program_has_decided_it():
     lab.at = 0
     send(lab, do="answer", name=name, choice=1)
     assert lab.status["error"]["headline"] == (
-        "Can't change the answer: a program of the history has decided it."
+        "Can't change the answer: the program of step 3 has decided it."
     )
+    assert lab.status["error"]["hint"].startswith("click step 3 in the history")
+    assert lab.session.page["verdict"] is None and lab.session.page["decided"] == 3
     assert lab.answers == lab.history.answers == {name: "block 0, thread 5"}
 
 

@@ -140,7 +140,9 @@ def test_who_is_told_before_anything_is_bound():
     assert "time step 5" in lab.session.page["pictures"]["who:C"]["caption"]
     lab.at = 2
     assert covered(lab.session.page["pictures"]["who:C"])
-    assert repr(lab).splitlines()[-1] == 'Step 2, bind(i_0, "blockIdx.x").'
+    assert repr(lab).splitlines()[-1] == (
+        'Step 2, bind(i_0, "blockIdx.x"): each turn of i_0 (2×) is now a block.'
+    )
 
 
 @pytest.mark.lesson

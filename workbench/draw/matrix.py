@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, dot, path, width_of
+from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, width_of
 from workbench.insight import Cell, Point, Turns, Who
 
 WIDE, HIGH = 332.0, 288.0  # px; a phone is as wide, and a pane of a small lab as high
@@ -16,6 +16,7 @@ WIDEST = 77.0  # px of a cell
 HEADS = 15.0  # px of the numbers of rows and columns, and of a block's words
 LINE, EDGE = 14.0, 8.0  # px of a line in a cell; what frames take of a cell's width
 GAP = 8.0  # px between cells of different blocks
+CLOCK = "◷"  # before or below what is a time: a letter goes with its words, however they scale
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Sc
     shapes: list[Shape] = []
     xs, ys = _spots(matrix)
     if "time" in matrix.who.labels:
-        shapes += clock(HEADS / 2, HEADS / 2)
+        shapes.append(Words(CLOCK, HEADS / 2, HEADS - 4, "muted"))
     middle, half = matrix.width / 2, matrix.height / 2
     shapes += [Words(str(c), x + middle, HEADS - 4, "muted") for c, x in enumerate(xs)]
     shapes += [Words(str(r), HEADS / 2, y + half + 4, "muted") for r, y in enumerate(ys)]
@@ -244,9 +245,3 @@ def stands_for(who: Who, cell: Cell, turns: Turns | None, title: str) -> Stands:
         loops=turns.loops if turns else (),
         statement=turns.stage if turns else "",
     )
-
-
-def clock(x: float, y: float) -> list[Shape]:
-    """A small clock around (x, y): what is told beside it, or below, is a time."""
-    hands = path("clock", ((x, y - 2.5), (x, y), (x + 2, y)))
-    return [dot(x, y, 4.5, "clock"), hands]

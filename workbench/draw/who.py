@@ -9,10 +9,10 @@ from typing import TypeAlias
 from workbench.diag import count_text
 from workbench.draw.colours import block_role
 from workbench.draw.matrix import (
+    CLOCK,
     EDGE,
     WIDE,
     Matrix,
-    clock,
     frames,
     matrix_of,
     matrix_scene,
@@ -37,7 +37,7 @@ CELLS = (46.0, 51.0, 60.0, 70.0, 82.0)  # px
 ROW, HEAD = 15.0, 22.0
 FRAMES = 12.0  # px that two frames take of a cell's width
 GAP = 10.0  # px between cells of different blocks
-CLOCK = 12.0  # px that the mark of time takes before its words
+MARK = width_of(f"{CLOCK} ")  # px that the mark of time takes before its words
 BOX, NOTE = 57.0, 24.0  # the heights of a group of cells, and of a line of words
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
 ROWS, ROWS_ABOVE = 4, 2  # of groups; above the threads of one of them. Others are counted
@@ -98,7 +98,7 @@ class _Look:
     @property
     def height(self) -> float:
         below = self.clock in self.fitting and not self.beside
-        return HEAD + ROW * self.rows + 8 + CLOCK * below
+        return HEAD + ROW * self.rows + 8 + ROW * below
 
     def words(self, cell: Cell) -> list[str]:
         """What a cell says, in as many words as fit all cells."""
@@ -124,7 +124,7 @@ def _look(who: Who, roles: dict[Point, str], turns: Turns | None) -> _Look:
         ((lv, w) for lv, w in tries if max(wide[lv]) <= w - FRAMES), (levels[-1], CELLS[-1])
     )
     fitting = tuple(k for k, needed in enumerate(wide[level]) if needed <= width - FRAMES)
-    beside = clock >= 0 and wide[level][clock] + CLOCK <= width - FRAMES
+    beside = clock >= 0 and wide[level][clock] + MARK <= width - FRAMES
     rows = max(sum(1 + _form(c.forms[k], level).count("\n") for k in fitting) for c in who.cells)
     return _Look(width, level, fitting, clock, beside, _names(who, width), roles, rows, turns)
 
@@ -235,13 +235,11 @@ def _cell(who: Who, look: _Look, cell: Cell, x: float) -> list[Shape]:
     below = HEAD + 11
     for part, words in zip(look.fitting, look.words(cell), strict=True):
         timed = part == look.clock
-        if timed and look.beside:
-            shapes += clock(middle - _width(words) / 2, below - 4)
-        for line in words.split("\n"):
-            shapes.append(Words(line, middle + (timed and look.beside) * CLOCK / 2, below))
+        for line in (f"{CLOCK} {words}" if timed and look.beside else words).split("\n"):
+            shapes.append(Words(line, middle, below))
             below += ROW
         if timed and not look.beside:
-            shapes += clock(middle, below - 5)
+            shapes.append(Words(CLOCK, middle, below))
     return standing(stands_for(who, cell, look.turns, f"{name}: {cell.label}"), shapes)
 
 
@@ -316,7 +314,7 @@ def _columns(who: Who) -> int:
     for columns in range(min(most, ACROSS), 2, -1):
         shown, room = (*_drawn(who, columns), *who.zoom[:columns]), WIDE / columns - EDGE
         narrow = all(width_of(region_text("", group), "code") <= room for group in shown)
-        counted = all(_cells(group, room) for group in shown)
+        counted = all(_cells(who, group, room) for group in shown)
         if narrow and counted and _level(shown, room) is not None:
             return columns
     return 2
@@ -355,12 +353,10 @@ def _group(
     (x, y), middle = spot, spot[0] + wide / 2
     shapes: list[Shape] = [
         Rect(x + 1, y + 1, wide - 4, BOX - 3, role, round=3),
-        Words(label, middle + timed * CLOCK / 2, y + 16, "strong"),
-        Words(_cells(group, wide - EDGE), middle, y + 32, "muted"),
+        Words(f"{CLOCK} {label}" if timed and label else label, middle, y + 16, "strong"),
+        Words(_cells(who, group, wide - EDGE), middle, y + 32, "muted"),
         Words(longest([region], wide - EDGE, "code"), middle, y + 48, "code"),
     ]
-    if timed and label:
-        shapes += clock(middle - width_of(label, "strong") / 2, y + 12)
     words = f"{group.label}: {region_text(who.buffer, group)}"
     of = Stands(
         who.buffer, group.region, block=group.block, thread=group.thread, loops=loops, title=words
@@ -368,9 +364,16 @@ def _group(
     return standing(of, shapes)
 
 
-def _cells(group: Group, room: float) -> str:
-    """How many cells a group has, and how many idle threads; "" where that has no room."""
+def _cells(who: Who, group: Group, room: float) -> str:
+    """How many cells a group has, and how many idle threads; "" where that has no room.
+
+    Of a block that has no threads yet, when it computes them.
+    """
     cells = count_text(group.cells, "cell") + ("" if group.exact else " within")
+    first, last = group.time
+    if group.block is not None and "thread" not in who.labels and first < last:
+        steps = f"{CLOCK} t {first}–{last}"
+        return longest((f"{cells}, {steps}", steps, cells), room, "muted")
     idle = f"{group.idle:,} idle"
     forms = (f"{cells} + {idle}", f"{group.cells:,} + {idle}") if group.idle else (cells,)
     return longest(forms, room, "muted")

@@ -88,7 +88,7 @@ def _of(asked: Mapping[str, str] | None, judge: Judge) -> Judge:
 
 
 def _todo(steps: str, asked: Mapping[str, str] | None) -> str:
-    only = " Only those steps answer it: after others, go back to where it was asked."
+    only = " Only these steps answer it: undo any other first."
     return f"{steps}.{only if asked else ''}"
 
 
@@ -166,11 +166,7 @@ def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
     numbers = index
     for var, value in values.items():
         numbers = re.sub(rf"\b{re.escape(var.name)}\b", str(value), numbers)
-    binds = " and ".join(f"`{loop.loop_var.name}` to {loop.thread}" for loop in bound)
-    return (
-        f"{sentence}: `{buffer}[{numbers}]` is {name}. `bind` of {binds} turned steps in time into "
-        "who does the work: the iterations no longer wait for each other."
-    )
+    return f"{sentence}: `{buffer}[{numbers}]` is {name}."
 
 
 def _role(loop: For) -> str:

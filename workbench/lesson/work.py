@@ -58,8 +58,8 @@ def find(work: object, program: PrimFunc) -> Work:
 
 TAKE_OVER = (
     "A grader that is given the notebook alone finds steps only where they stand in a cell as "
-    "code. If you took yours in a lab, check them where the notebook and its my-work folder are: "
-    "the report then gives them as code."
+    "code. If you took yours in a lab, run this check where the folder my-work is beside the "
+    "notebook: the report then shows them as code."
 )
 CODE_FIRST = (
     "The lab's own steps, kept in {where}, were not graded: where a cell takes steps as code, "

@@ -167,10 +167,10 @@ class Finder:
                 hint="take the trial's steps first: sch.adopt(trial)",
             )
         return Refusal(
-            f"Can't {self.task} `{handle.name}`: it exists only in another branch, from node "
+            f"Can't {self.task} `{handle.name}`: it exists only in another branch, from step "
             f"{home.id} on",
             hint=f"sch.goto({home.id}) goes there; or get the handle that you need here again",
-            detail=f"node {home.id} was made by {home.label}; this is node {self.node.id}",
+            detail=f"step {home.id} is {home.label}; this is step {self.node.id}",
         )
 
     def _tell_if_gone(self, name: str) -> None:

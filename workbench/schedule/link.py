@@ -17,7 +17,7 @@ def open(url: str) -> Schedule:
     it is no link of this version, part of it is missing, or its program or a step is refused.
 
     >>> wb.open(wb.lab(sch).link())
-    <Schedule of add at node 0: start>
+    <Schedule of add at step 0: start>
     """
     data = read_link(url)
     try:

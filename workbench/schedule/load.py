@@ -28,7 +28,7 @@ def load(path: str | Path) -> Schedule:
 
     >>> sch.save("steps.json")
     >>> wb.load("steps.json")
-    <Schedule of add at node 0: start>
+    <Schedule of add at step 0: start>
     """
     data = parsed(contents(path))
     if data is None:

@@ -416,7 +416,7 @@ class Schedule(Verbs):
         >>> trial.unroll("i")
         >>> sch.adopt(trial)
         >>> sch
-        <Schedule of add at node 1: unroll(i)>
+        <Schedule of add at step 1: unroll(i)>
         """
         if not isinstance(trial, Schedule) or trial.history is not self.history:
             what = "belongs to another schedule" if isinstance(trial, Schedule) else "is no trial"
@@ -475,7 +475,7 @@ class Schedule(Verbs):
         >>> sch.unroll("i")
         >>> sch.save("steps.json")
         >>> wb.load("steps.json")
-        <Schedule of add at node 1: unroll(i)>
+        <Schedule of add at step 1: unroll(i)>
         """
         file.save(self.history, self._node, path)
 
@@ -534,7 +534,7 @@ class Schedule(Verbs):
 
         >>> sch.unroll("i")
         >>> wb.Schedule.replay(add, sch.trace)
-        <Schedule of add at node 1: unroll(i)>
+        <Schedule of add at step 1: unroll(i)>
         """
         schedule = cls(program)
         schedule.take(trace)
@@ -549,7 +549,7 @@ class Schedule(Verbs):
         >>> other = wb.Schedule(add)
         >>> other.take(sch.trace)
         >>> other
-        <Schedule of add at node 1: unroll(i)>
+        <Schedule of add at step 1: unroll(i)>
         """
         if not isinstance(trace, Trace):
             raise ScheduleError(
@@ -570,7 +570,7 @@ class Schedule(Verbs):
         >>> other = wb.Schedule(add)
         >>> other.take_step(1, sch.trace.steps[0])
         >>> other
-        <Schedule of add at node 1: unroll(i)>
+        <Schedule of add at step 1: unroll(i)>
         """
         known_primitive(number, step)
         here = self._node
@@ -834,7 +834,7 @@ class Schedule(Verbs):
         return script.repr_html(self._whole.script(), caption=repr(self))
 
     def __repr__(self) -> str:
-        return f"<Schedule of {self._shown.name} at node {self._node.id}: {self._node.label}>"
+        return f"<Schedule of {self._shown.name} at step {self._node.id}: {self._node.label}>"
 
     if not TYPE_CHECKING:  # or it would take every name for one that is there
 

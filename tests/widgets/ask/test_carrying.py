@@ -35,12 +35,24 @@ def test_the_tray_has_the_axes_in_their_order_and_says_why_not() -> None:
     sch = product()
     sch.bind("i", "blockIdx.x")
     found = places_for(wb.lab(sch, actions=["bind", "unroll"]), "k")
-    axes = [f"{unit} {axis}" for unit in ("blockIdx", "threadIdx", "vthread") for axis in "zyx"]
-    assert list(found) == [*axes, "vthread", "unroll"]
+    axes = [f"{unit} {axis}" for unit in ("blockIdx", "threadIdx") for axis in "xyz"]
+    assert list(found) == [*axes, "unroll"]
     assert found["blockIdx y"]["why_not"] == (
         "Can't bind `k` to blockIdx.y: blocks k=0 and k=1 would both update C[0, 0]"
     )
     assert not found["threadIdx x"]["why_not"] and not found["threadIdx x"]["loop"]
+
+
+def test_virtual_threads_are_on_the_tray_of_all_verbs_and_where_a_form_is_given_one() -> None:
+    virtual = [f"vthread {axis}" for axis in "xyz"] + ["vthread"]
+    given = {"bind i": {"thread_axis": "vthread.y"}}
+    for options in ({}, {"actions": ["bind"], "arguments": given}):
+        found = places_for(wb.lab(product(), **options), "i")
+        assert [place for place in found if place.startswith("vthread")] == virtual
+    given = {"bind i": {"thread_axis": "blockIdx.x"}}
+    found = places_for(wb.lab(product(), actions=["bind"], arguments=given), "i")
+    assert list(found)[:3] == ["blockIdx x", "blockIdx y", "blockIdx z"]
+    assert not any(place.startswith("vthread") for place in found)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ print(here.state["status"]["text"])
 """
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", wall], capture_output=True, text=True, cwd=root)
-    assert done.stdout == 'Step 3, bind(i_1, "threadIdx.x").\n', done.stderr
+    said = 'Step 3, bind(i_1, "threadIdx.x"): each turn of i_1 (4×) is now a thread.\n'
+    assert done.stdout == said, done.stderr
 
 
 def test_all_that_is_shown_is_there_from_the_start_and_is_plain():

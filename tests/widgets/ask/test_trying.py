@@ -8,7 +8,8 @@ import pytest
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.schedule import programs
-from workbench import script
+from tests.support.gpu_programs import VECTOR_ADD, parsed
+from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.widgets import Lab
 from workbench.widgets.page.grips import MOST, grip_of
@@ -64,7 +65,7 @@ def test_a_number_tried_is_the_program_with_the_steps_taken_so() -> None:
         factors = [None, value] if value != 4 else [None, 4]
         sch.retune(4, factors=factors)
         assert text_of(page) == script.show(sch.func)
-        assert page["told"] == f"step 4 as split(k, factors=[None, {value}])"
+        assert page["told"] == f"split(k, factors=[None, {value}]) as step 4"
 
 
 def test_numbers_that_are_tied_follow_and_are_told() -> None:
@@ -81,9 +82,22 @@ def test_numbers_that_are_tied_follow_and_are_told() -> None:
     lab = wb.lab(sch)
     page = tried(lab, place=key_of(lab, "i_1"), value=8)
     assert page["told"] == (
-        "step 2 as split(i, factors=[None, 8, 4]); "
-        "step 14 as split(ax0_ax1_fused, factors=[None, 8, 4])"
+        "split(i, factors=[None, 8, 4]) as step 2; "
+        "split(ax0_ax1_fused, factors=[None, 8, 4]) as step 29"
     )
+
+
+def test_steps_of_a_branch_have_the_numbers_that_the_history_shows() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.split("i", factors=[4, 2])
+    sch.split("j", factors=[4, 2])
+    sch.goto(0)
+    sch.split("i", factors=[8, 1])
+    lab = wb.lab(sch)
+    assert lab.session.at == 3
+    assert lab.session.page["grips"][key_of(lab, "i_1")]["step"] == 3
+    page = tried(lab, place=key_of(lab, "i_1"), value=2)
+    assert page["told"] == "split(i, factors=[4, 2]) as step 3"
 
 
 def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:
@@ -109,12 +123,30 @@ def test_what_it_would_cost_stands_beside_what_is_shown() -> None:
     lab = wb.lab(finished())
     assert lab.session.tried({"do": "weigh"}) == {}
     tried(lab, place=key_of(lab, "i_2"), value=8)
-    bar = lab.session.tried({"do": "weigh"})["bar"]
+    weighed = lab.session.tried({"do": "weigh"})
+    bar, costs = weighed["bar"], weighed["costs"]
     lab.session.ask({"do": "model"})
     assert bar["before"] is not None and bar["rows"] == []
+    assert costs["rows"] and costs["kind"] == "counted"
     lab.session.ask({"do": "apply", "place": key_of(lab, "i_2"), "value": 8})
     lab.session.ask({"do": "model"})
     assert lab.session.page["bar"]["us"] == bar["us"]
+    lab.session.ask({"do": "count"})
+    taken = lab.session.page["costs"]["rows"]
+    assert [row["after"] for row in taken] == [row["after"] for row in costs["rows"]]
+
+
+def test_costs_of_what_is_tried_are_its_own_where_there_are_none_before() -> None:
+    lab = wb.lab(wb.Schedule(script.parse(programs.MATMUL)), costs=["blocks", "threads in each"])
+    lab.session.ask({"do": "count"})
+    assert lab.session.page["costs"]["text"].startswith("No costs yet")
+    key = next(k for k, one in lab.session.page["names"].items() if one["name"] == "i")
+    tried(lab, place=key, verb="bind", args={"thread_axis": '"blockIdx.x"'})
+    rows = lab.session.tried({"do": "weigh"})["costs"]["rows"]
+    assert [(row["name"], row["before"], row["after"]) for row in rows] == [
+        ("blocks", "none", "8"),
+        ("threads in each", "none", "1"),
+    ]
 
 
 def test_what_a_page_may_send() -> None:
@@ -140,3 +172,12 @@ def test_what_a_page_may_send() -> None:
     lab._on_message(None, {"do": "try", "step": 3}, None)
     headline = "Can't read what the page sent: step is int, not dict."
     assert lab.status["error"]["headline"] == headline and sent == []
+
+
+def test_costs_of_what_is_tried_are_hidden_while_they_would_answer() -> None:
+    sch = wb.Schedule(parsed(VECTOR_ADD))
+    lab = wb.lab(sch, costs=["blocks"], question=lesson.question("vector_1024"))
+    key = next(k for k, one in lab.session.page["names"].items() if one["name"] == "i")
+    tried(lab, place=key, verb="bind", args={"thread_axis": '"blockIdx.x"'})
+    (row,) = lab.session.tried({"do": "weigh"})["costs"]["rows"]
+    assert (row["before"], row["after"]) == ("", "?")

@@ -20,6 +20,9 @@ from workbench.widgets import Lab
 
 CHOICES = ("block 0, thread 5", "block 1, thread 1", "time step 5")
 
+STEP_2 = 'Step 2, bind(i_0, "blockIdx.x"): each turn of i_0 (2×) is now a block.'
+STEP_3 = 'Step 3, bind(i_1, "threadIdx.x"): each turn of i_1 (4×) is now a thread.'
+
 
 def add_lab(**options) -> Lab:
     return wb.lab(Schedule(parse(ADD)), **options)
@@ -51,7 +54,7 @@ def test_answers_and_steps_are_kept_and_offered_again(tmp_path: Path):
     send(again, do="resume")
     assert again.at == 3 and again.answers == saved["answers"]
     assert again.setup["resume"] is None
-    assert again.status["text"] == 'Step 3, bind(i_1, "threadIdx.x").'
+    assert again.status["text"] == STEP_3
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -72,7 +75,7 @@ def test_a_cell_that_runs_again_offers_to_go_on_where_its_lab_stood(keeps: bool,
     }
     send(again, do="resume")
     assert again.at == 3 and again.setup["resume"] is None
-    assert again.status["text"] == 'Step 3, bind(i_1, "threadIdx.x").'
+    assert again.status["text"] == STEP_3
     third = run_cell()
     send(third, do="forget")
     assert third.at == 0 and third.setup["resume"] is None and run_cell().setup["resume"] is None
@@ -451,8 +454,9 @@ def test_a_file_that_others_put_there_meanwhile_stays(tmp_path: Path):
     file.write_text("mine now")
     apply(lab, "bind", "i_0", thread_axis='"blockIdx.x"')
     assert lab.status["text"] == (
-        'Step 2, bind(i_0, "blockIdx.x"). lesson.json is left as it is (it is not JSON text); '
-        "steps are kept in lesson.kept-2.json."
+        STEP_2
+        + " lesson.json is left as it is (it is not JSON text); "
+        + "steps are kept in lesson.kept-2.json."
     )
     assert (
         file.read_text() == "mine now"
@@ -477,10 +481,10 @@ def test_steps_that_cannot_be_saved_are_taken_all_the_same(tmp_path: Path):
     lost = " Can't write lesson.json: file is a file, no folder. Your steps are in memory only."
     assert lab.at == 1 and lab.status["text"].endswith("i_1 (4×)." + lost)
     apply(lab, "bind", "i_0", thread_axis='"blockIdx.x"')
-    assert lab.status["text"] == 'Step 2, bind(i_0, "blockIdx.x").' + lost
+    assert lab.status["text"] == STEP_2 + lost
     (tmp_path / "file").unlink()
     apply(lab, "bind", "i_1", thread_axis='"threadIdx.x"')  # as soon as it can be, all is saved
-    assert lab.status["text"] == 'Step 3, bind(i_1, "threadIdx.x").'
+    assert lab.status["text"] == STEP_3
     assert len(wb.load(file).history) == 4
 
 

@@ -145,7 +145,9 @@ def test_a_step_in_one_function_of_a_module_is_compared_with_that_function():
         assert not {"+", "-"} & {row[0] for row in made["diff"]}
     assert "It was “time step 3”." in lab.page_2["pictures"]["who:C"]["caption"]
     assert {shown["picture"]["kind"] for shown in lab.compare_1_2["pictures"]} == {"counted"}
-    assert lab.status["text"] == 'Step 2, bind(j, "threadIdx.x").'
+    assert (
+        lab.status["text"] == 'Step 2, bind(j, "threadIdx.x"): each turn of j (4×) is now a thread.'
+    )
     assert lab.place in lab.session.desk.places(lab.history[2].func)
     assert lab.run()["ok"] is True
 

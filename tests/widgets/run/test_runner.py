@@ -21,10 +21,10 @@ from workbench.runtime.devices import CPU_WORKER
 from workbench.widgets.run import runner as run
 from workbench.widgets.run.runner import SAMPLED, Runner
 
-AT_START = "the start makes it."
-WHOLE = f"✓ Run on the emulator: every value is as {AT_START}"
-SOME = f"✓ Run on the emulator, 4 of 16 blocks: what they write is as {AT_START}"
-BY_REFERENCE = SOME.replace(AT_START, "the reference has it.")
+AT_START = "the start gives the same."
+WHOLE = f"✓ Run on the emulator: every value is right: {AT_START}"
+SOME = f"✓ Run on the emulator, 4 of 16 blocks: what they write is right: {AT_START}"
+BY_REFERENCE = SOME.replace(AT_START, "the reference gives the same.")
 
 
 def told(func: PrimFunc, **options: object) -> dict[str, object]:
@@ -124,7 +124,7 @@ def test_a_program_for_the_cpu_is_compiled_run_and_timed_there():
     lab = wb.lab(scheduled())
     found = lab.run(on="cpu")
     cpu = runtime.cpu()
-    assert found["text"] == f"✓ Run on {cpu.which}: every value is as {AT_START}"
+    assert found["text"] == f"✓ Run on {cpu.which}: every value is right: {AT_START}"
     assert found["time"].startswith(f"Measured on {cpu.which}: ")
     times = re.sub("<[^>]+>", "", found["times"])
     assert cpu.which in times and "cuBLAS" not in times
@@ -145,6 +145,8 @@ def test_a_wrong_result_of_the_cpu_is_told_as_any_other():
 def test_a_program_bound_to_threads_does_not_run_on_the_cpu(tiled: PrimFunc):
     found = Runner().run(tiled, matmul(32), lambda *_: None, "cpu")
     assert found["brief"] == "✕ refused" and "blockIdx" in found["text"]
+    back = f"choose “on {wb.device().which}” beside run; or build it for a GPU, "
+    assert found["refusal"]["hint"].startswith(back)
 
 
 def test_without_a_compiler_the_cpu_is_refused(monkeypatch: pytest.MonkeyPatch):

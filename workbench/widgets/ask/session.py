@@ -30,7 +30,7 @@ from workbench.widgets.page.history import said, tree
 from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.page import node_bar, page, page_trait, ran
 from workbench.widgets.page.pictures import shown_alone
-from workbench.widgets.page.question import Question, Topic, decided
+from workbench.widgets.page.question import Question, Topic, deciding
 from workbench.widgets.page.targets import targets
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
@@ -369,10 +369,11 @@ class Session:
     def _keep(self, question: Question, answer: str) -> None:
         """Keep the answer to a question, unless a program has told the true one by now."""
         given = self.history.answers.get(question.name)
-        if question.takes(given) and decided(question, self.history):
+        number = deciding(question, self.history) if question.takes(given) else None
+        if number is not None:
             raise Fail(
-                "Can't change the answer: a program of the history has decided it",
-                hint="your first answer is kept, for you to compare",
+                f"Can't change the answer: the program of step {number} has decided it",
+                hint=f"click step {number} in the history, to see what came of your first answer",
             )
         self.history.answers[question.name] = answer
         self._put(answers=dict(self.history.answers))

@@ -14,9 +14,11 @@ from workbench.schedule.retuning import StepsRefused
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import part
 from workbench.widgets.page.cost_bar import shown_bar, shows_time
+from workbench.widgets.page.costs import count
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.grips import grip_of
 from workbench.widgets.page.modelled_time import modelled_of
+from workbench.widgets.page.page import shown_costs
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.tried import tried_page
 from workbench.widgets.page.view import View
@@ -45,21 +47,28 @@ class Trying:
         return {"told": told, **tried_page(trial.node, at, view, self.desk)}
 
     def weigh(self, at: HistoryNode) -> dict[str, Any]:
-        """The bar of the program that was tried last, beside that of `at`, which is shown.
+        """What the program that was tried last costs, beside what `at` does, which is shown.
 
-        Nothing where nothing is tried, where a time takes long or is not to be seen, or is none.
+        Nothing where nothing is tried. What takes long is not worked out, nor what is not to be
+        seen.
         """
         desk = self.desk
         if self._made is None or self._asked is None or self._asked[0] is not at:
             return {}
         func = self._made[0].node.func
-        if "time" in desk.slow or not shows_time(desk, at.func, func):
-            return {}
-        for one in (at.func, func):
+        counts = "costs" not in desk.slow and not desk.hides("counts", at.func, func)
+        times = "time" not in desk.slow and shows_time(desk, at.func, func)
+        for one in map(desk.at, (at.func, func)):
             with suppress(Fail):  # the strip tells why
-                modelled_of(desk.at(one), desk.gpu)
+                if counts and desk.counted != []:
+                    count(one, desk.counted)
+                if times:
+                    modelled_of(one, desk.gpu)
         bar = shown_bar(desk, at.func, func)
-        return {"bar": {**bar, "rows": []}} if "marks" in bar else {}
+        return {
+            "costs": shown_costs(desk, at.func, func),
+            "bar": {**bar, "rows": []} if "marks" in bar else bar,
+        }
 
     def take(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> str:
         """Take the step, which is not made again if it was tried last; the place to go on at.
@@ -107,7 +116,8 @@ class Trying:
                 raise
             trial.retune(grip.step, also=refused.also, factors=factors)
             changed |= {*refused.also}
-        told = [f"step {n} as {trial.node.after(n).label}" for n in sorted(changed)]
+        # a branch counts on: a step's number is that of its node, which the history shows
+        told = [f"{trial.node.after(n).label} as step {at.after(n).id}" for n in sorted(changed)]
         made = trial.node.after(grip.step).keys[grip.place]
         assert isinstance(made, Var)
         return made, "; ".join(told)

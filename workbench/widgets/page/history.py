@@ -60,7 +60,21 @@ def said(node: HistoryNode) -> str:
         if new
     ]
     became = [f"{old} became {new}" for old, new in pairs if old != new]
+    became += _bound(node)
     return f"Step {node.id}, {node.label}{': ' + '; '.join(became) if became else ''}."
+
+
+UNITS = {"blockIdx": "block", "threadIdx": "thread", "vthread": "virtual thread"}
+
+
+def _bound(node: HistoryNode) -> list[str]:
+    """What a bind did: it makes nothing new, and is the step that says who does the work."""
+    if node.before is None:
+        return []
+    old, new = (places(func).loops for func in (node.before, node.func))
+    bound = [one for one in new if one in old and new[one].thread != old[one].thread]
+    units = [(one, UNITS[str(new[one].thread).partition(".")[0]]) for one in bound]
+    return [f"each turn of {_key_name(node.func, one)} is now a {unit}" for one, unit in units]
 
 
 def _named(func: PrimFunc | None, keys: Sequence[Var | BlockId]) -> str:

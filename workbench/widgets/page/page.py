@@ -39,6 +39,7 @@ from workbench.widgets.page.question import (
     UNTIL,
     Question,
     Topic,
+    deciding,
     goals,
 )
 from workbench.widgets.page.texts import lines_of, text_pane
@@ -89,6 +90,7 @@ def page(
         made["offers"] = {**made["offers"], chosen: offered}
     made["costs"] = shown_costs(desk, node.before, node.func)
     made["guess"] = node_guess(node, desk)
+    made["decided"] = _decided(node, desk.question)
     made["bar"] = node_bar(node, desk)
     made["why"] = shown_why(desk, node.func)
     wasted = notes(
@@ -266,6 +268,13 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
     return {"truth": truth, "text": verdict.truth, "why": verdict.why, "told": replies}
 
 
+def _decided(node: HistoryNode, question: Question | None) -> int | None:
+    """The number of the program that decided the question; a guess comes out where it is set."""
+    if question is None or isinstance(question, Guess):
+        return None
+    return deciding(question, node.history)
+
+
 def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:
     """The loops and blocks of the program, key and label, those that matter first.
 
@@ -295,7 +304,7 @@ def grips(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     """By the key of a loop whose number can be changed: what it is, what it may be, its step."""
     found = {desk.keys.of(loop): grip_of(node, loop) for loop in places(node.func).loops}
     return {
-        key: {"value": grip.value, "values": list(grip.ways), "step": grip.step}
+        key: {"value": grip.value, "values": [*grip.ways], "step": node.after(grip.step).id}
         for key, grip in found.items()
         if grip is not None
     }

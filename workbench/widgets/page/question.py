@@ -154,9 +154,12 @@ def along_paths(
     return first
 
 
-def decided(question: Question, history: History) -> bool:
-    """Whether a program of `history` decides the question: then it is too late for a prediction."""
-    return any(question.settled_by(node.func) for node in history)
+def deciding(question: Question, history: History) -> int | None:
+    """The number of the first program of `history` that decides the question; None without one.
+
+    Then it is too late for a prediction.
+    """
+    return next((node.id for node in history if question.settled_by(node.func)), None)
 
 
 # --- what an open question keeps back: all that would answer it shows "?" ----------------------

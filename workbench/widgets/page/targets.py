@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,8 @@ LOOP_VERBS = ("bind", "unroll", "vectorize", "parallel", "reorder")
 BLOCK_VERBS = ("compute_at", "reverse_compute_at")
 """The verbs whose one argument is a place to carry a loop, or a block, to."""
 
-TRAY = tuple(f"{unit}.{axis}" for unit in ("blockIdx", "threadIdx", "vthread") for axis in "zyx")
+TRAY = tuple(f"{unit}.{axis}" for unit in ("blockIdx", "threadIdx", "vthread") for axis in "xyz")
+VIRTUAL = "vthread"
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,28 @@ def _of_loop(
             continue
         for verdict in verdicts(cursor, key, desk, [verb]):
             for option in sorted(verdict.options, key=_place_on_tray):
+                if _is_virtual(option.arguments) and not _shows_virtual(desk):
+                    continue
                 args = {name: json.dumps(value) for name, value in option.arguments.items()}
                 group, label = _axis(option.arguments.get("thread_axis", verb))
                 step = {"verb": verb, "place": key, "args": args}
                 yield Target(group, label, step, "", option.why_not)
 
 
+def _is_virtual(arguments: Mapping[str, Any]) -> bool:
+    return str(arguments.get("thread_axis")).startswith(VIRTUAL)
+
+
+def _shows_virtual(desk: Desk) -> bool:
+    """Whether the tray has virtual threads: of all verbs, or where a form is given one.
+
+    A lab that names its verbs shows what its lesson teaches; a form offers them all the same.
+    """
+    return desk.offered is None or any(map(_is_virtual, (desk.given or {}).values()))
+
+
 def _place_on_tray(option: Option) -> int:
-    """Axes by units, and of each z before y before x, as blocks and threads are counted."""
+    """Axes by units, and of each x before y before z: one direction is enough for most."""
     axis = option.arguments.get("thread_axis")
     return TRAY.index(axis) if axis in TRAY else len(TRAY)
 

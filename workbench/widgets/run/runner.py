@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from workbench import draw, emulate, insight
+from workbench import draw, emulate, insight, runtime
 from workbench.diag import Fail
 from workbench.emulate import EmulationError, Expected, Run, Wrong
 from workbench.emulate.kernels.orders import Orders, orders
@@ -86,7 +86,7 @@ class Runner:
         try:
             func, start = (at_inputs(one, self.inputs) for one in (func, start))
             refuse_sizes(func, "choose arrays for")
-            built = build(func, TARGETS[on])
+            built = _built_for(func, on)
             _check_compiled(built)
             self.unit = _unit(built)
             given = arrays(func, self.inputs)
@@ -206,8 +206,8 @@ class Runner:
         brief, which = "✓ right result", "every value"
         if some is not None:
             brief, which = "✓ right result, in part", "what they write"
-        whose = "the reference has it" if self.reference else "the start makes it"
-        outcome = f"{which} is as {whose}."
+        whose = "the reference" if self.reference else "the start"
+        outcome = f"{which} is right: {whose} gives the same."
         if wrong:
             brief, outcome = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
@@ -226,7 +226,7 @@ class Runner:
             "us": timed["us"],
             "gpu": timed["gpu"],
             "notes": [*notes, *timed["notes"]],
-            "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
+            "table": draw.table_html(Table(("counted over the whole run", "how many"), rows)),
             "device": device_text(built.device),
         }
 
@@ -263,6 +263,18 @@ def _unit(built: Built) -> launching.Unit | None:
     if not built.device.measures:
         return None
     return "CPU" if built.target.is_cpu else "GPU"
+
+
+def _built_for(func: PrimFunc, on: str) -> Built:
+    """`func`, built for what it is to run on; what a CPU can't run may run on what is beside it."""
+    try:
+        return build(func, TARGETS[on])
+    except Fail as fail:
+        if on != "cpu":
+            raise
+        hint = f"choose “on {runtime.device().which}” beside run; or {fail.hint}"
+        parts = {"asked": fail.asked, "where": fail.where, "detail": fail.detail}
+        raise Fail(fail.headline, **parts, hint=hint) from None
 
 
 def _check_compiled(built: Built) -> None:

@@ -29,7 +29,7 @@ SHORT = (
     "schedule saves over another shows in larger programs."
 )
 NEVER: Mapping[str, Any] = {"us": None, "gpu": ""}  # of what was not measured, and on which GPU
-COLUMNS = ("what", "time", "half of the samples", "of the roof", "how")
+COLUMNS = ("what", "time", "the middle half of the samples", "of the roof", "how")
 Row = tuple[str, str, str, str, str]
 
 
@@ -71,7 +71,7 @@ def times(
     first = known[0]
     brief = f"{first.kind.capitalize()} on {first.device}: {micro(first.median)}"
     if first.median < LAUNCH and not built.target.is_cpu:
-        brief += ", mostly launch"
+        brief += ", mostly launch: too little work to compare"
         notes.append(SHORT)
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
     measured = {"us": first.median * 1e6, "gpu": of_device(first.device).name}

@@ -56,10 +56,11 @@ function targetButton(target, tell, choose) {
 
 /**
  * Lets loops and blocks of `body`, a program, be carried: dragged by their names, or lifted with
- * Space and put down from the tray with Enter. `mark` is called whenever the program is drawn,
- * which `redraw` does: while something is carried, without the lines that a diff keeps of the past.
+ * Space and put down from the tray with Enter. `would` has buttons that take it and put it back.
+ * `mark` is called whenever the program is drawn, which `redraw` does: while something is carried,
+ * without the lines that a diff keeps of the past.
  */
-export function carrying(lab, trying, asked, body, redraw) {
+export function carrying(lab, trying, asked, body, would, redraw) {
   const said = h("span.wb-hint");
   const list = h("div.wb-target-groups");
   const tray = h("div.wb-tray", { role: "group", hidden: true }, said, list);
@@ -123,6 +124,7 @@ export function carrying(lab, trying, asked, body, redraw) {
     if (!held.byKeys) return hover();
     const buttons = [...list.querySelectorAll(".wb-target")];
     (buttons.find((one) => !one.ariaDisabled) ?? buttons[0])?.focus({ preventScroll: true });
+    tray.scrollIntoView({ block: "nearest" }); // a lab may stand half below the window
   }
 
   /**
@@ -156,10 +158,11 @@ export function carrying(lab, trying, asked, body, redraw) {
 
   function put(target) {
     over(target);
-    if (target.why_not) return;
-    returns = held.byKeys ? held.at : null;
-    end();
+    const { byKeys, at } = held;
+    if (!(byKeys && target.why_not)) end(); // by keys one goes on to another place
+    if (byKeys && !target.why_not) returns = at;
     trying.take();
+    if (held) held.over = null; // nothing is shown as tried any more
   }
 
   /** Nothing is carried any more; what is shown as tried stays until it is taken or dropped. */
@@ -179,12 +182,6 @@ export function carrying(lab, trying, asked, body, redraw) {
     trying.drop();
     // once the program is drawn as it is
     if (from) queueMicrotask(() => nameOf(from)?.focus({ preventScroll: true }));
-  }
-
-  /** Why it was refused stays until Escape. */
-  function leaveToRead() {
-    end();
-    document.addEventListener("keydown", onEscape, true);
   }
 
   function onEscape(event) {
@@ -224,8 +221,7 @@ export function carrying(lab, trying, asked, body, redraw) {
     press = null;
     if (!held || held.byKeys) return;
     const target = held.over;
-    if (target?.why_not) leaveToRead();
-    else if (target) put(target);
+    if (target) put(target);
     else back();
   });
   body.addEventListener("lostpointercapture", () => held && !held.byKeys && back());
@@ -238,6 +234,11 @@ export function carrying(lab, trying, asked, body, redraw) {
     lift(name.dataset.k, true);
   });
   tray.addEventListener("keydown", (event) => event.stopPropagation()); // its arrows are its own
+  would.leave.addEventListener("click", () => held && back());
+  would.take.addEventListener("click", () => {
+    if (held) returns = held.at;
+    if (held) end();
+  });
   tray.addEventListener("focusout", ({ relatedTarget }) => {
     if (held?.byKeys && relatedTarget && !tray.contains(relatedTarget)) back();
   });

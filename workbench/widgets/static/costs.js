@@ -13,13 +13,18 @@ export function costStrip(lab, opened) {
   const guesses = guessRow(lab);
   let asking = null;
   let open = null; // the guess that was open when this was drawn last
-  return { pane, draw, inputs: () => [lab.against, strip(), bar(), guess(), lab.veiled] };
+  const inputs = () => [lab.against, strip(), bar(), guess(), lab.veiled, late()];
+  return { pane, draw, inputs };
 
   function shown() {
     return lab.against === null ? lab.page : lab.comparison();
   }
   function strip() {
-    return shown()?.costs;
+    return lab.tried?.costs ?? shown()?.costs;
+  }
+  /** Whether what is tried is shown, and what it costs is not known yet. */
+  function late() {
+    return Boolean(lab.tried?.text && !lab.tried.costs);
   }
   function bar() {
     return lab.tried?.bar ?? shown()?.bar;
@@ -48,7 +53,8 @@ export function costStrip(lab, opened) {
         ? [...guesses.parts(asked), ...barParts(time, grows), ...countParts(counts)]
         : [];
     pane.hidden = !parts.length;
-    pane.classList.toggle("wb-would", Boolean(lab.tried?.bar));
+    pane.classList.toggle("wb-would", Boolean(lab.tried?.costs));
+    pane.classList.toggle("wb-late", late());
     // one after the other: a click that comes meanwhile waits for one of them at most
     const waiting = [
       ["count", counts?.waits],
@@ -56,7 +62,7 @@ export function costStrip(lab, opened) {
       [asked?.unit === "µs" ? "model" : "count", asked?.open && asked.start === null && "soon"],
     ];
     const next = waiting.find(([, waits]) => waits === "soon");
-    if (next && !lab.offline) asking = setTimeout(() => ask(next[0]), PAUSE);
+    if (next && !lab.offline && !lab.tried) asking = setTimeout(() => ask(next[0]), PAUSE);
     pane.replaceChildren(...parts);
   }
 
@@ -77,7 +83,7 @@ export function costStrip(lab, opened) {
   }
 
   function button(what) {
-    if (lab.offline) return null;
+    if (lab.offline || lab.tried) return null;
     return h("button.wb-count", { onclick: () => lab.send({ do: what }), "data-f": what }, what);
   }
 }

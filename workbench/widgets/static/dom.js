@@ -87,8 +87,9 @@ function nextCell(root) {
   return next ?? undefined;
 }
 
-const STOPS = "button, [role=button], [role=tab], summary, input[type=range], input[type=radio]";
-const TYPES = "input:not([type=range]):not([type=radio]), select, textarea";
+const STOPS =
+  "button, [role=button], [role=tab], summary, input[type=range], input[type=radio], .wb-on";
+const TYPES = "input:not([type=range]):not([type=radio]), select:not(.wb-on), textarea";
 
 /** One tab stop for `pane`; arrows, Home and End move between the things in it. */
 export function oneStop(pane) {
@@ -131,6 +132,7 @@ export function oneStop(pane) {
       return;
     }
     const upright = event.key === "ArrowUp" || event.key === "ArrowDown";
+    if (from.matches(".wb-on") && upright) return; // they choose in it
     const group = upright && from.type === "radio" ? from.name : null; // it stays one among choices
     const among = items().filter((item) => group === null || item.name === group);
     const next = neighbour(among, from, event.key);

@@ -6,8 +6,8 @@ import { h } from "./dom.js";
 const LOOP_HEAD = /^\s*for (.+?) in [\w.]+\((\d+(?:, \d+)*)/;
 const GRIP_STEP = 14; // px of a drag from one value to the next
 
-/** The slider of a loop's number, for its menu; Enter takes what it is at. */
-export function gripRow(lab, trying, key) {
+/** The slider of a loop's number, for its menu; Enter takes what it is at, as `take` does. */
+export function gripRow(lab, trying, key, take) {
   const grip = lab.page.grips?.[key];
   if (!grip || grip.values.length < 2) return null;
   const { name } = lab.page.names[key];
@@ -27,7 +27,7 @@ export function gripRow(lab, trying, key) {
     onkeydown: (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
-      trying.take();
+      take();
     },
   });
   slider.value = grip.values.indexOf(grip.value);
@@ -36,7 +36,7 @@ export function gripRow(lab, trying, key) {
     "div.wb-grip",
     {},
     h("label", {}, h("code", {}, name), " runs ", slider, " ", told, " times"),
-    h("span.wb-help", {}, `of step ${grip.step}; later steps are taken again`),
+    h("span.wb-help", {}, `step ${grip.step} set it; the steps after that are redone`),
   );
 }
 

@@ -20,7 +20,7 @@ import { questionCard } from "./questions.js";
 import { runPane } from "./run.js";
 import { reachable, stagePane } from "./stage.js";
 import { statusBar } from "./status.js";
-import { tryOut } from "./trying.js";
+import { triedHead, tryOut } from "./trying.js";
 
 /** Draw the lab of `model` into `el`; returns how to stop following it. */
 export function openLab({ model, el }) {
@@ -34,11 +34,12 @@ export function openLab({ model, el }) {
   const question = questionCard(lab);
   const trying = tryOut(lab, () => soon());
   const asked = askTargets(lab);
-  const menu = verbMenu(lab, trying, asked);
+  const would = triedHead(lab, trying);
+  const menu = verbMenu(lab, trying, would, asked);
   const actions = actionsPane(lab, menu);
   const status = statusBar(lab, menu.errors);
   const [breaking, found] = [breakMenu(lab), foundPane(lab)];
-  const program = programPane(lab, breaking, trying, asked, () => {
+  const program = programPane(lab, breaking, trying, would, asked, () => {
     relink();
     reach();
   });

@@ -26,8 +26,8 @@ export function linkPane(lab) {
     if (!link) return; // the status tells why
     const anywhere = lab.setup.plays ? "in any browser, with nothing installed; " : "";
     const there =
-      `It holds the program and the steps to step ${lab.at}. It opens ${anywhere}with ` +
-      '`wb.open("…")` in Python, or with `workbench open "…"` in a terminal.';
+      `It holds the program and the steps to step ${lab.at}. It opens ${anywhere}in a notebook ` +
+      'with `wb.lab(wb.open("…"))`, or in a terminal with `workbench open "…"`.';
     box.open(() => button, link, there);
   }
 

@@ -10,17 +10,18 @@ import { popup } from "./popup.js";
 /**
  * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it, with a
  * `verb`, if one is given, as if that were pressed there; when it closes the focus goes back there,
- * or, once a step was taken, to where the lab goes on. What is set in a form is tried at once, and
- * so is each place of the tray, which `asked` asks for: there a press takes the step.
+ * or, once a step was taken, to where the lab goes on. What stands in a form is tried at once, and
+ * so is each place of the tray, which `asked` asks for: there a press takes the step. So do the
+ * buttons of `would`, which tells of what is tried.
  */
-export function verbMenu(lab, trying, asked_) {
+export function verbMenu(lab, trying, would, asked_) {
   const spots = h("div.wb-target-groups", { onmouseleave: left, onfocusout: left });
   let over = null; // the place of the tray that is shown as tried
   const body = h("div.wb-menu-body");
   const told = h("div.wb-refused"); // what a step was refused for, below the form that asked for it
   const pane = h("div.wb-menu", { role: "dialog", tabindex: "-1" }, body, told);
   const settle = oneStop(pane);
-  const box = popup(pane, closed);
+  const box = popup(pane, closed, [would.take, would.leave]);
   let key = ""; // the place that it is open at,
   let at = null; // and the node
   let back = () => null; // where the focus goes once it is closed
@@ -30,6 +31,8 @@ export function verbMenu(lab, trying, asked_) {
   let fault = null; // the status that refused one
   let fresh = false; // whether that is not in view yet
   let show = () => {}; // puts the call of the form as Python wrote it
+  let form = null; // what tries the step that stands in the form; null: there is none
+  let formOf = ""; // what it was made of: the same is not tried again when it is drawn anew
 
   function open(place, find, verb = null) {
     lab.choose(place);
@@ -48,20 +51,29 @@ export function verbMenu(lab, trying, asked_) {
   }
 
   function left() {
-    if (over) trying.drop();
+    if (!over) return;
     over = null;
+    if (form) form();
+    else trying.drop();
+  }
+
+  /** Takes what is tried; what it is refused for is told below. */
+  function take() {
+    asked = lab.status;
+    trying.take();
   }
 
   /** The places of the tray; those on lines are for the hand that carries. */
   function bring(targets) {
     const shown = targets.filter(({ loop }) => !loop);
     const tell = (target) => {
-      if (target !== over) trying.ask(target.step);
+      if (target !== over) trying.ask(target.step, { passing: true });
       over = target;
     };
     const put = (target) => {
       tell(target);
-      if (!target.why_not) trying.take();
+      over = null;
+      take();
     };
     spots.replaceChildren(...targetButtons(shown, tell, put));
     settle();
@@ -71,22 +83,28 @@ export function verbMenu(lab, trying, asked_) {
   function closed(inside) {
     choose(null);
     trying.drop();
-    if (inside) back(lab.at === at ? key : lab.place)?.focus({ preventScroll: true });
+    const focus = () => back(lab.at === at ? key : lab.place)?.focus({ preventScroll: true });
+    if (inside) queueMicrotask(focus); // once the program is drawn as it is
   }
 
   /** Show the form of a verb, and no more what another was refused for. */
   function choose(verb) {
     [name, asked, told.hidden] = [verb, null, true];
+    [form, formOf] = [null, ""];
   }
 
   /** The place that it is open at; "" while it is closed. */
   const openAt = () => (box.isOpen() ? key : "");
 
-  /** A place as it stands in the program; where it is gone, the one where the lab goes on. */
+  /**
+   * A place as it stands in the program; where it is gone, the one where the lab goes on, and in
+   * what is only tried the first that would be new.
+   */
   function markOf(place) {
-    const marks = pane.closest(".wb-lab").querySelectorAll(".wb-program .wb-mark");
-    const of = (wanted) => [...marks].find((mark) => mark.dataset.k.split(" ").includes(wanted));
-    return of(place) ?? of(lab.place);
+    const marks = [...pane.closest(".wb-lab").querySelectorAll(".wb-program .wb-mark")];
+    const of = (wanted) => marks.find((mark) => mark.dataset.k.split(" ").includes(wanted));
+    const comes = (mark) => lab.tried && mark.closest(".wb-come, .wb-edit");
+    return of(place) ?? of(lab.place) ?? marks.find(comes);
   }
 
   /** From the menu itself the focus goes to its form, or else its verbs, once they are there. */
@@ -103,7 +121,7 @@ export function verbMenu(lab, trying, asked_) {
     const first = Boolean(offer) && !body.querySelector(".wb-verbs");
     const label = offer?.place.label ?? lab.page.names[key]?.label ?? "";
     pane.ariaLabel = `verbs at ${label}`;
-    const drawn = offer ? [gripRow(lab, trying, key), ...verbs(offer)].filter(Boolean) : [];
+    const drawn = offer ? [gripRow(lab, trying, key, take), ...verbs(offer)].filter(Boolean) : [];
     body.replaceChildren(h("h4", {}, label), spots, ...drawn);
     settle();
     box.place(first);
@@ -179,7 +197,16 @@ export function verbMenu(lab, trying, asked_) {
       told.hidden = true;
       trying.ask(made.asked());
     });
+    tryFirst(made);
     return [summary, made.form];
+  }
+
+  /** What a form holds at first is tried, if it can be taken: nobody has asked for it yet. */
+  function tryFirst({ asked: step }) {
+    form = () => trying.ask(step(), { quiet: true });
+    const of = JSON.stringify(step());
+    if (of !== formOf) form();
+    formOf = of;
   }
 
   /** Where the error stands that there is: below the form, if it was refused what that asked. */

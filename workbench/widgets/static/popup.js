@@ -83,11 +83,11 @@ function boundsOf(node) {
 /**
  * Lets `node`, a part of the lab, open beside a thing. `open(find)` does that, where `find` gives
  * the thing as it is drawn now, and does nothing for the press that has just closed it there.
- * Escape closes it and goes no further; a press elsewhere closes it, and Tab where that leaves it,
- * and so does its thing when that is gone. The focus goes back to the thing, if it was inside;
- * `closed` is told whether it was.
+ * Escape closes it and goes no further; a press elsewhere closes it, but for one on its `own`
+ * buttons, and Tab where that leaves it, and so does its thing when that is gone. The focus goes
+ * back to the thing, if it was inside; `closed` is told whether it was.
  */
-export function popup(node, closed = () => {}) {
+export function popup(node, closed = () => {}, own = []) {
   node.popover = "auto";
   node.classList.add("wb-popup");
   node.append(h("button.wb-shut", { "aria-label": "close", title: "close", onclick: close }, "×"));
@@ -154,8 +154,13 @@ export function popup(node, closed = () => {}) {
   // what is unfolded in it makes it taller
   node.addEventListener("toggle", ({ target }) => target === node || place(), true);
   node.addEventListener("beforetoggle", ({ newState }) => {
-    watch(newState === "open");
-    if (newState === "open") return;
+    const opens = newState === "open";
+    watch(opens);
+    for (const button of own) {
+      button.popoverTargetElement = opens ? node : null; // a press there is none elsewhere
+      button.popoverTargetAction = "show"; // as it is already
+    }
+    if (opens) return;
     const thing = find();
     if (pressed) left = thing;
     setTimeout(() => (left = null)); // late where much is to do: a key may come before

@@ -9,25 +9,24 @@ import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
 import { gripNumbers } from "./grip.js";
 import { motionIn } from "./motion.js";
 import { tabBar } from "./tabs.js";
-import { triedHead } from "./trying.js";
 
 const BROKEN = "cuda"; // the text in which one breaks and mends
 
 /**
  * The pane; `breaking` is the menu of what can be broken in its kernel, `trying` tries steps,
- * `asked` asks where things can be carried, and `refolded` is called when it is drawn anew since
- * there is other room.
+ * `would` tells of one, `asked` asks where things can be carried, and `refolded` is called when it
+ * is drawn anew since there is other room.
  */
-export function programPane(lab, breaking, trying, asked, refolded) {
+export function programPane(lab, breaking, trying, would, asked, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
   const changes = changesIn(body);
   const copy = h("button.wb-copy", { "data-f": "copy", onclick: copyText }, "copy");
   const broken = brokenHead(lab);
-  const would = triedHead(lab, trying);
   const grips = gripNumbers(lab, trying, body);
-  const carried = carrying(lab, trying, asked, body, () => keepFocus(pane, draw));
+  const anew = () => keepFocus(pane, draw);
+  const carried = carrying(lab, trying, asked, body, would, anew);
   const group = freshId("gap");
   const breaks = h(
     "button.wb-break-it",

@@ -11,8 +11,8 @@ export function questionCard(lab) {
   return { pane: card, draw, inputs };
 
   function inputs() {
-    const { verdict, guess, taken, goals, then } = lab.page ?? {};
-    return [lab.answers, verdict, guess, taken, goals, then, lab.veiled, lab.coded];
+    const { verdict, decided, guess, taken, goals, then } = lab.page ?? {};
+    return [lab.answers, verdict, decided, guess, taken, goals, then, lab.veiled, lab.coded];
   }
 
   function draw() {
@@ -80,7 +80,7 @@ export function questionCard(lab) {
             name: group,
             value: String(k),
             checked: given === k,
-            disabled: lab.offline || Boolean(lab.page?.verdict && given !== undefined),
+            disabled: lab.offline || (isDecided() && given !== undefined),
             onchange: ({ target }) => {
               // where there is an answer, Python says whether this takes its place
               if (given !== undefined) target.closest("fieldset").elements[given].checked = true;
@@ -94,9 +94,17 @@ export function questionCard(lab) {
     );
   }
 
+  /** Whether a program of the history has decided it, which need not be the one that is shown. */
+  function isDecided() {
+    return Boolean(lab.page?.verdict) || Number.isInteger(lab.page?.decided);
+  }
+
   function outcome(question, given, verdict) {
     if (given === undefined) return [h("span.wb-hint", {}, "Choose an answer. It is not graded.")];
     const said = h("span.wb-hint", {}, ...prose(question.said[given]));
+    const elsewhere = isDecided() && !lab.page.verdict; // after undo, or on another branch
+    const came = `step ${lab.page?.decided} in the history shows what came of it.`;
+    if (elsewhere) return [said, " ", ...todo("Answered: ", came)];
     if (!verdict) return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo)];
     return reply(verdict.told[given], verdict.why);
   }

@@ -5,11 +5,15 @@ import { h, markup, oneStop, prose, spoken } from "./dom.js";
 import { popup } from "./popup.js";
 
 export function runPane(lab) {
-  let [chosen, other] = lab.setup.devices;
-  const on = h("button", {
+  const { devices } = lab.setup;
+  const choices = devices.map(({ key, label }) => h("option", { value: key }, `on ${label}`));
+  const stays = h("option", {}, "on the emulator"); // what is broken on purpose
+  let chosen = devices[0];
+  const on = h("select.wb-on", {
     "data-f": "device",
-    onclick: () => {
-      [chosen, other] = [other, chosen];
+    "aria-label": "runs on",
+    onchange: () => {
+      chosen = devices[on.selectedIndex];
       draw();
     },
   });
@@ -48,8 +52,9 @@ export function runPane(lab) {
     on.disabled = running || Boolean(broken);
     run.hidden = on.hidden = lab.offline;
     run.title = on.title = broken?.stays ?? spoken(chosen.said);
-    on.textContent = broken ? "on the emulator" : `on ${chosen.label}`;
-    on.ariaLabel = broken ? null : `runs on ${chosen.label}: change to ${other.label}`;
+    const options = broken ? [stays] : choices;
+    if (options[0].parentElement !== on) on.replaceChildren(...options);
+    on.selectedIndex = broken ? 0 : devices.indexOf(chosen);
     stop.hidden = bar.hidden = !running;
     if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
     else bar.removeAttribute("value");

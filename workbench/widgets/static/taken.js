@@ -8,6 +8,8 @@ const THERE =
   "Put them into the cell for your steps, the one above the cell that opened this lab, in place " +
   "of the steps there, and run it: then they are what the check below the lab grades.";
 
+const WRITES = "puts these steps into the cell for them, in place of all that stands there";
+
 const STARTS = /^mine\.goto\("start"\)/; // as the lines do, and so the cell that they are for
 
 /** The notebook's cell for the steps, above the lab's own; null where there is none to write to. */
@@ -31,7 +33,11 @@ export function exerciseCard(lab) {
   );
   take.onclick = () => box.open(() => take, lines, THERE);
   const told = h("span.wb-hint", { role: "status" });
-  const write = h("button", { disabled: !lines, "data-f": "write" }, "write into the cell above");
+  const write = h(
+    "button",
+    { disabled: !lines, "data-f": "write", title: WRITES },
+    "write into your steps' cell",
+  );
   write.hidden = !stepsCell(lab);
   write.onclick = () => {
     stepsCell(lab)?.sharedModel.setSource(lines);
@@ -62,7 +68,7 @@ function said(lab) {
   if (lab.coded) return ["The check grades the steps of your code, which end at ", ...there(lab)];
   return lab.page.taken
     ? ["Your steps count as they stand; a notebook that is handed in needs them as code: "]
-    : ["Take your steps here, or as code in the cell above. "];
+    : ["Take your steps here, or as code in your steps' cell. "];
 }
 
 /** What goes to where the notebook's code ends. */

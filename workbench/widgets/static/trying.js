@@ -11,14 +11,15 @@ let tryViews = 0;
 export function tryOut(lab, redraw) {
   const view = `${(tryViews += 1)}`; // another view of the same lab shows none of it
   let seq = 0;
-  let flying = null; // the step that is asked about
+  let flying = null; // what is asked about: the step, and how
   let next = null; // the one to ask about then
   let at = lab.at; // the node that steps start from
   lab.tried = null;
 
-  function ask(step) {
+  /** Try a step: `passing`, only while the hand is there; `quiet`, told of only if it is taken. */
+  function ask(step, how = {}) {
     if (lab.offline) return;
-    next = step;
+    next = { step, how };
     send();
   }
 
@@ -27,14 +28,16 @@ export function tryOut(lab, redraw) {
     [flying, next] = [next, null];
     seq += 1;
     const mine = seq;
-    lab.ask({ do: "try", step: flying, seq, view });
+    lab.ask({ do: "try", step: flying.step, seq, view });
     setTimeout(() => mine === seq && flying && drop(), TRY_LATE);
   }
 
   function heard(said) {
     if (said.view !== view || said.seq !== seq) return;
     if (flying) {
-      lab.tried = { ...said.tried, step: flying, seq };
+      const { step, how } = flying;
+      const silent = how.quiet && said.tried.refusal;
+      lab.tried = silent ? null : { ...said.tried, step, seq, passing: how.passing };
       flying = null;
       weigh(seq);
     } else if (lab.tried) Object.assign(lab.tried, said.tried); // what it costs
@@ -44,7 +47,7 @@ export function tryOut(lab, redraw) {
 
   function weigh(mine) {
     const ask_ = () => lab.tried && mine === seq && lab.ask({ do: "weigh", seq: mine, view });
-    if (!lab.tried.refusal) setTimeout(ask_, TRY_WEIGH);
+    if (lab.tried && !lab.tried.refusal) setTimeout(ask_, TRY_WEIGH);
   }
 
   function drop() {
@@ -54,12 +57,14 @@ export function tryOut(lab, redraw) {
     redraw();
   }
 
-  /** Take the newest step that was tried, whether its answer is here or not. */
+  /**
+   * Take the newest step that was tried, whether its answer is here or not. One that is refused is
+   * asked for, too: so all is told of why, and what to do.
+   */
   function take() {
-    const step = next ?? flying ?? lab.tried?.step;
-    const refused = !next && !flying && lab.tried?.refusal;
+    const { step } = next ?? flying ?? lab.tried ?? {};
     drop();
-    if (step && !refused) lab.send({ do: "apply", ...step });
+    if (step) lab.send({ do: "apply", ...step });
   }
 
   /** What is tried is of the program that is shown; of another, it is tried no more. */
@@ -71,22 +76,29 @@ export function tryOut(lab, redraw) {
   return { ask, heard, drop, take, follow };
 }
 
-/** Above the program: what it would be, or why not, and how to take it or leave it. */
+/**
+ * Above the program: what it would be, or why not, and how to take it or leave it. A press on its
+ * buttons leaves the focus where it is: what is tried there goes on until it is taken or left.
+ */
 export function triedHead(lab, trying) {
   const words = h("span.wb-would-told");
   const take = h("button.wb-go", { "data-f": "take", onclick: () => trying.take() }, "take it");
   const leave = h("button", { "data-f": "leave", onclick: () => trying.drop() }, "leave it");
-  const head = h("div.wb-row.wb-would-head", { role: "status", hidden: true }, words, take, leave);
+  const press = h("span.wb-hint", {}, "press it to take it");
+  const onmousedown = (event) => event.preventDefault();
+  const about = { role: "status", hidden: true, onmousedown };
+  const head = h("div.wb-row.wb-would-head", about, words, press, take, leave);
   const draw = () => {
     const tried = lab.tried;
     head.hidden = !tried;
     if (!tried) return;
     const why = tried.refusal?.headline;
-    take.hidden = Boolean(why);
-    words.title = why ?? tried.told; // where its end has no room
+    take.hidden = Boolean(why || tried.passing);
+    leave.hidden = Boolean(tried.passing); // it goes by itself
+    press.hidden = Boolean(why || !tried.passing);
     head.classList.toggle("wb-would-not", Boolean(why));
     const told = why ? prose(why) : [h("code", {}, tried.told)];
     words.replaceChildren(h("b", {}, why ? "✕ " : "would be "), ...told);
   };
-  return { head, draw };
+  return { head, take, leave, draw };
 }
