@@ -78,7 +78,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     # what would be refused is told, and release takes nothing
     lab.get_by_role("button", name="fetch A_shared").click()
     drag(number(lab, "ax0_ax1_fused_1"), -1)
-    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, would be refused then.")
+    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, is refused: it runs")
     accessible(page, ".wb-would-head")
     page.mouse.up()
     assert len(sch.history) == 24
