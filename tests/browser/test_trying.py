@@ -87,8 +87,14 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     drag(number(lab, "i_2"), 1)
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     page.mouse.up()
-    expect(lab.locator(".wb-status")).to_contain_text("decompose_reduction")
+    expect(lab.locator(".wb-status")).to_contain_text("Took step 2 as split(i, factors=[None, 4, 8])")
     expect(head).to_be_hidden()
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    # undo leads back to where it was dragged, and redo on
+    lab.get_by_role("button", name="undo").click()
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 4)")
+    expect(lab.locator(".wb-chain [aria-current]")).to_contain_text("23 decompose_reduction")
+    lab.get_by_role("button", name="redo").click()
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
 
