@@ -66,6 +66,10 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     over(place(lab, "blockIdx x"))
     expect(head).to_contain_text('would be bind(i, "blockIdx.x")')
     expect(text).to_contain_text('thread="blockIdx.x"')
+    # the slider of a loop that the picture has no more stays as it is
+    expect(lab.locator(".wb-machine.wb-would")).to_be_visible()
+    expect(lab.locator(".wb-loops")).not_to_contain_text("undefined")
+    expect(lab.locator(".wb-slide input")).to_have_value("0")
     accessible(page, ".wb-program")
     shoot(page, "carry-over")
     page.keyboard.press("Escape")
