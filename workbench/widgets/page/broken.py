@@ -81,8 +81,9 @@ def _offers(func: PrimFunc) -> dict[str, Any]:
         stmt, name = where.get(fault, (None, fault.buffer))
         own = begins[number_of(built.lowered, fault.kernel)]
         line = next(iter(own.lines(stmt)), 0) if stmt is not None else 0
-        shown = text[line - 1 :] if line else []
-        code = next((one.strip() for one in shown if not one.lstrip().startswith("#")), "")
+        while line and text[line - 1].lstrip().startswith("#"):
+            line += 1  # what is said of a loop stands ahead of it
+        code = text[line - 1].strip() if line else ""
         does = DOES[fault.kind].format(buffer=name or "an array")
         found.append({"fault": str(fault), "line": line, "code": code, "does": does})
     return {"offers": found, "none": "" if found else NOTHING}
