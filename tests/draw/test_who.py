@@ -173,7 +173,9 @@ def test_of_a_large_buffer_the_last_block_is_drawn_with_its_idle_threads():
         "block 15", "40 + 24 none", "C[960:1000]", "and 10 more before block 15"
     ]  # fmt: skip
     assert picture.caption.endswith("24 threads compute no cell of C.")
-    assert picture.table.columns[-1] == "threads without a cell" and picture.table.rows[-1][-1] == 24
+    assert (
+        picture.table.columns[-1] == "threads without a cell" and picture.table.rows[-1][-1] == 24
+    )
 
 
 def test_of_too_many_blocks_to_list_the_last_is_known():

@@ -325,7 +325,9 @@ class Session:
     def _work_out(self, what: str, topic: Topic, make: Callable[[PrimFunc], object]) -> None:
         """Have what is shown of a program and the one before made, and note where it takes long."""
         node, against = self.history[self.at], self.state["against"]
-        before = functions(self.history[against], node)[0] if against >= 0 else self.desk.before(node)
+        before = (
+            functions(self.history[against], node)[0] if against >= 0 else self.desk.before(node)
+        )
         asked = self.desk.guess(node)
         begun = perf_counter()
         for func in (before, node.func, asked.begun if asked else None):

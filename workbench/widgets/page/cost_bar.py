@@ -22,7 +22,7 @@ from workbench.widgets.page.pictures import registers_of, roofline_of
 NOTHING: dict[str, Any] = {"waits": "", "text": ""}
 FARTHEST = 2  # times what else is on the axis; a guess beyond stands at its end
 ADDS = (
-    f"The time is that of the longest, {UNHIDDEN:.0%} of the others, which is not hidden behind it, "
+    f"The time is that of the longest, {UNHIDDEN:.0%} of the others, not hidden behind it, "
     "and what a launch takes by itself. L1 and shared are one memory: their times add up."
 )
 PARTS = 4  # statements of a resource that are told
