@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from playwright.sync_api import Locator, expect
 
@@ -70,6 +71,10 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     at, chip = (lab.locator(f).bounding_box() for f in (".wb-target.wb-over", ".wb-in-hand"))
     assert at and chip
     assert [round(chip[k] - at[k]) for k in ("x", "y")] == [15, 10 + round(at["height"] / 2)]
+    # the slider of a loop that the picture has no more stays as it is
+    expect(lab.locator(".wb-machine.wb-would")).to_be_visible()
+    expect(lab.locator(".wb-loops")).not_to_contain_text("undefined")
+    expect(lab.locator(".wb-slide input")).to_have_value("0")
     accessible(page, ".wb-program")
     shoot(page, "carry-over")
     page.keyboard.press("Escape")
@@ -145,3 +150,60 @@ def test_the_same_by_clicks_and_keys_and_a_block_inside_a_loop(plain: Plain) -> 
     expect(lab.locator(".wb-would-head")).to_contain_text("reverse_compute_at(C_local, j)")
     page.mouse.up()
     expect(lab.locator(".wb-status")).to_contain_text("reverse_compute_at(C_local, j)")
+
+
+def long_lab(plain: Plain) -> Locator:
+    """A program of which a low window shows a part, between its folds."""
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.cache_write("C", 0, "local")
+    for loop in "ijk":
+        sch.split(loop, factors=[None, 2])
+    sch.reorder("i_0", "j_0", "k_0", "i_1", "j_1", "k_1")
+    for which in (0, 1):
+        sch.cache_read("C", which, "local")
+    plain.page.set_viewport_size({"width": 1400, "height": 620})
+    lab = plain.open([lab_of(sch, "compute_at", "reorder")]).locator(".wb-lab")
+    expect(name(lab, "C")).to_have_count(1)
+    return lab
+
+
+def test_lines_stay_where_they_are_while_a_hand_carries_over_them(plain: Plain) -> None:
+    lab = long_lab(plain)
+    mouse, text = plain.page.mouse, lab.locator(".wb-program .wb-listing")
+    expect(text.locator(".wb-fold")).to_have_count(2)
+    tops = "(rows) => rows.map((row) => [row.textContent, row.getBoundingClientRect().top])"
+    lines = text.locator(".wb-line:not([hidden])")
+    before = lines.evaluate_all(tops)
+    lift(lab, "B_local")
+    over(name(lab, "k_1"))
+    would = lab.locator(".wb-would-head")
+    expect(would).to_contain_text("would be compute_at(B_local, k_1)")
+    assert lines.evaluate_all(tops) == before
+    expect(name(lab, "k_1")).to_have_class(re.compile("wb-over"))
+    # the same line, wherever on it the hand is
+    at = name(lab, "k_1").bounding_box()
+    assert at
+    mouse.move(at["x"] + 60, at["y"] + at["height"] - 2)
+    plain.page.wait_for_timeout(200)
+    expect(would).to_contain_text("would be compute_at(B_local, k_1)")
+    mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("compute_at(B_local, k_1)")
+
+
+def test_what_is_carried_scrolls_at_the_edges_and_opens_folds(plain: Plain) -> None:
+    lab = long_lab(plain)
+    mouse, body = plain.page.mouse, lab.locator(".wb-program .wb-body")
+    top = "(body) => body.scrollTop"
+    folds = body.locator(".wb-fold")
+    lift(lab, "B_local")
+    over(folds.first)
+    expect(folds).to_have_count(1)
+    at = body.bounding_box()
+    assert at
+    mouse.move(at["x"] + 200, at["y"] + at["height"] - 4, steps=3)
+    plain.page.wait_for_function(f"({top})(document.querySelector('.wb-program .wb-body')) > 20")
+    mouse.move(at["x"] + 200, at["y"] + 4, steps=3)
+    plain.page.wait_for_function(f"({top})(document.querySelector('.wb-program .wb-body')) === 0")
+    expect(lab.locator(".wb-tray")).to_be_visible()
+    plain.page.keyboard.press("Escape")
+    mouse.up()

@@ -87,3 +87,15 @@ def test_the_step_shown_is_seen_amid_the_others_the_start_and_a_name_are_a_key_a
     expect(name).to_have_attribute("aria-current", "step")
     page.wait_for_function(AMID)  # steps before and after it are in view
     shoot(page, f"history-names-{page.viewport_size['width']}")  # type: ignore[index]
+
+
+def test_a_folded_run_that_branches_says_from_where(plain: Plain):
+    sch = wb.Schedule(convolution(4, 16, 64, 64))
+    tutorial(sch)
+    sch.goto(0)
+    for loop in sch.get_loops(sch.get_blocks()[0])[:3]:
+        sch.split(loop, factors=[None, 2])
+    plain.open([wb.lab(sch, panes=["tiles"])]).locator(".wb-all").click()
+    run = plain.page.locator(".wb-tree summary", has_text="split × 3").last
+    expect(run).to_contain_text("↳")
+    expect(run).to_contain_text("from 0")

@@ -6,7 +6,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.axe import accessible
 from tests.browser.jupyter import dark, run_cells
+from tests.browser.plain import Plain
 from tests.browser.test_lab import shoot
+from workbench import lesson
 
 
 def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
@@ -73,3 +75,9 @@ def test_a_word_is_explained_where_it_stands_by_keyboard_too(lab_page: Page):
         or said == '" (32 threads of a block that a GPU runs in step)"'
     )
     shoot(lab_page, "word")
+
+
+def test_a_program_of_fifty_lines_is_seen_whole(plain: Plain):
+    programs = plain.show(lesson.quiz("03_end")).locator("pre")
+    assert max(programs.evaluate_all("(all) => all.map((pre) => pre.scrollHeight)")) > 800
+    assert programs.evaluate_all("(all) => all.every((p) => p.scrollHeight <= p.clientHeight)")

@@ -78,7 +78,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     # what would be refused is told, and release takes nothing
     lab.get_by_role("button", name="fetch A_shared").click()
     drag(number(lab, "ax0_ax1_fused_1"), -1)
-    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, would be refused then.")
+    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, is refused: it runs")
     accessible(page, ".wb-would-head")
     page.mouse.up()
     assert len(sch.history) == 24
@@ -87,10 +87,26 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     drag(number(lab, "i_2"), 1)
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     page.mouse.up()
-    expect(lab.locator(".wb-status")).to_contain_text("decompose_reduction")
+    expect(lab.locator(".wb-status")).to_contain_text(
+        "split(i, factors=[None, 4, 8])"
+    )
     expect(head).to_be_hidden()
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
+
+
+def test_undo_leads_back_to_where_a_number_was_dragged(plain: Plain, sch: wb.Schedule) -> None:
+    lab = plain.open([wb.lab(sch, panes=["TensorIR", "tiles"])]).locator(".wb-lab")
+    text = lab.locator(".wb-program .wb-listing")
+    drag(number(lab, "i_2"), 1)
+    plain.page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("split(i, factors=")
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    lab.get_by_role("button", name="undo").click()
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 4)")
+    expect(lab.locator(".wb-chain [aria-current]")).to_contain_text("23 decompose_reduction")
+    lab.get_by_role("button", name="redo").click()
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
 
 
 def test_keys_and_forms_try_too(plain: Plain, sch: wb.Schedule) -> None:

@@ -239,6 +239,19 @@ def test_the_step_before_is_hatched_on_the_same_lane():
     assert not rects(drawn(now, now)[0], "ghost"), "nothing changed"
 
 
+def test_what_a_block_uses_has_the_bytes_that_it_used_before():
+    """The copy back to C loads C_local more often then; its band shows that, and C_local's not."""
+    sch = wb.Schedule(naive(8))
+    sch.cache_write("C", 0, "local")
+    sch.reorder("k", "i", "j")
+    before = insight.memory(sch.func)
+    sch.reverse_compute_at("C_local", "k")
+    bands = [band for lane in lanes_of(insight.memory(sch.func), before) for band in lane.bands]
+    assert [(band.buffer, band.load, band.before) for band in bands if band.before is not None] == [
+        ("C", False, 256)
+    ]
+
+
 TIMES = draw.Times({("A", True): 40.0, ("A_shared", True): 10.0, ("C", False): 0.1}, None, 40.0)
 
 

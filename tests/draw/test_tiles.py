@@ -62,6 +62,17 @@ def test_a_product_is_three_linked_sheets_with_nested_selections():
     assert (column.x, column.width) == (tile.x, tile.width), "so do columns of B and of C"
 
 
+def test_a_number_says_whose_it_is_where_a_thread_is_chosen_in_its_block():
+    """And stands beside what is touched, where the thread's cells are to be seen."""
+    func = one_thread_a_cell()
+    assert "↗ × 4" in view(func, block=(1, 2)).words
+    scene = view(func, block=(1, 2), thread=(2, 1))
+    assert "block ↗ × 4" in scene.words and "↗ × 4" not in scene.words
+    (block, *_) = rects(scene, "A", "read")
+    said = next(s for s in scene.shapes if isinstance(s, Words) and s.label == "block ↗ × 4")
+    assert not block.y < said.y < block.y + block.height
+
+
 def test_a_small_part_of_large_matrices_is_enlarged_where_it_is_copied_to():
     func, chosen = blocked(1024), {"block": (3, 2), "thread": 21, "k_0": 40}
     strips = draw.picture_of(func, "tiles", select=chosen).strips

@@ -156,6 +156,8 @@ def test_threads_that_compute_nothing_are_empty_frames():
         ((2, 0, 0), (2, 0, 0)), ((2, 0, 0), (3, 0, 0))
     ]  # fmt: skip
     assert picture.caption.endswith("2 threads compute no cell of C.")
+    words = [word for strip in picture.strips for word in strip.words]
+    assert words.count("no cell") == 2 and "idle" not in words, "they may load"
     assert not insight.who(add_in_blocks(4, 8)).idle
 
 
@@ -168,10 +170,12 @@ def test_of_a_large_buffer_the_last_block_is_drawn_with_its_idle_threads():
     words = picture.strips[0].words
     at = words.index("block 15")
     assert words[at : at + 4] == [
-        "block 15", "40 + 24 idle", "[960:1000]", "and 8 more before block 15"
+        "block 15", "40 + 24 none", "C[960:1000]", "and 10 more before block 15"
     ]  # fmt: skip
     assert picture.caption.endswith("24 threads compute no cell of C.")
-    assert picture.table.columns[-1] == "idle threads" and picture.table.rows[-1][-1] == 24
+    assert (
+        picture.table.columns[-1] == "threads without a cell" and picture.table.rows[-1][-1] == 24
+    )
 
 
 def test_of_too_many_blocks_to_list_the_last_is_known():

@@ -749,7 +749,7 @@ def test_a_report_is_html_too(name: str):
     assert "Not yet" in html and "`" not in html
     assert script.count("</script>") == 1 and script.endswith("</script></div>")
     long = replace(report, steps="\n".join(map(str, range(42))))._repr_html_()
-    assert "<details><summary>42 steps</summary><pre" in long and "<details>" not in html
+    assert "<details><summary>42 lines</summary><pre" in long and "<details>" not in html
 
 
 def test_a_kernel_without_barriers_does_not_hide_those_of_another():

@@ -84,6 +84,9 @@ def test_why_not_move_a_block_says_who_is_missing() -> None:
     assert at_block["reverse_compute_at"].why_not == (
         "Can't reverse_compute_at `C`: no block ahead of it makes what it reads"
     )
+    # neither sends to the other where there is no block that it could be moved to
+    makes = "cache_read or cache_write makes one to move"
+    assert all(at_block[verb].hint.endswith(makes) for verb in ("compute_at", "reverse_compute_at"))
 
 
 def test_why_not_is_what_most_options_share() -> None:

@@ -40,12 +40,17 @@ def crossing_errors(func: PrimFunc, kernels: list[Nest]) -> Iterator[Finding]:
             continue
         units = [next(touching(nest, buffer)) for nest in users[:2]]
         yield Finding(
-            f"{buffer.name} is in {buffer.scope} memory, which ends with the kernel of "
-            f"`{units[0].name}`, and `{units[1].name}` needs it later",
+            f"buffer {buffer.name}, in {buffer.scope} memory, ends with the kernel of "
+            f"{_called(units[0])}, but {_called(units[1])} needs it",
             tuple(unit.stmt for unit in units),
             hint=f'put both into one kernel with compute_at, or keep {buffer.name} in "global"',
             detail="each nest of loops under the root is a kernel of its own",
         )
+
+
+def _called(unit: Unit) -> str:
+    """A copy's block is called as its buffer is: which of them is meant is said."""
+    return f"block `{unit.name}`" if unit.block else f"the store to `{unit.name}`"
 
 
 def _private(func: PrimFunc) -> Iterator[Buffer]:

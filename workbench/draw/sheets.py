@@ -251,14 +251,15 @@ class Sheet(NamedTuple):
                 shapes += [first, *(first._replace(role=one) for one in roles[1:])]
         return shapes
 
-    def label(self, words: str, found: Regions) -> list[Shape]:
-        """`words` on the first box of what is touched, else beside it, if there is room."""
+    def label(self, words: str, found: Regions, aside: bool = False) -> list[Shape]:
+        """`words` on the first box of what is touched, or `aside`, beside it, if there is room."""
         wide, high = width_of(words, "on-strong") + 4, 15.0
         if not found or wide > self.width or self.height < high:
             return []
         _, touch, region = found[-1]
         left, top, right, bottom = self._boxes(region, moves_of(touch))[0]
-        on = right.base - left.base >= wide and bottom.base - top.base >= high + 4
+        room = right.base - left.base >= wide and bottom.base - top.base >= high + 4
+        on = room and not aside
         beside = (left.base + right.base - wide) / 2
         below = (top.base + bottom.base - high) / 2
         if not on and self.height < 3 * high:

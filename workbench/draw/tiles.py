@@ -441,7 +441,10 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     if then and then.shape == place.card.tile.shape and _differ(then, widest):
         shapes += sheet.touched(name, regions(then), "ghost")
     cells = regions(widest)
-    return shapes + standing(Stands(name, loops=loops), sheet.label(_often(cells), cells))
+    # where narrower ones are drawn, too, it says whose it is, and leaves these to be seen
+    says = _often(cells) if len(view.levels) < 2 else f"{level.name} {_often(cells)}"
+    label = sheet.label(says, cells, aside=len(chosen) > 1)
+    return shapes + standing(Stands(name, loops=loops), label)
 
 
 def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile, Level]]:

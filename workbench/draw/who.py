@@ -181,7 +181,7 @@ def _caption(
 
 
 def _resting(who: Who) -> str:
-    """How many threads are idle, in a sentence."""
+    """How many threads compute no cell, in a sentence: they may load all the same."""
     number = len(who.idle) + who.idle_left_out
     idle = "1 thread computes" if number == 1 else f"{number:,} threads compute"
     return f" {idle} no cell of {who.buffer}." if number else ""
@@ -247,7 +247,7 @@ def _idle(who: Who) -> Iterator[Scene]:
     """An empty frame for each thread that computes no cell: a line of them, the rest counted."""
     if not who.idle:
         return
-    parts = [("idle", *(forms[-1] for forms in idle.forms)) for idle in who.idle]
+    parts = [("no cell", *(forms[-1] for forms in idle.forms)) for idle in who.idle]
     wide = max(width_of(words) for lines in parts for words in lines) + EDGE
     high, across = ROW * max(map(len, parts)) + 8, int(WIDE // wide)
     shapes: list[Shape] = []
@@ -258,12 +258,12 @@ def _idle(who: Who) -> Iterator[Scene]:
             Words(line, x + wide / 2, GAP + ROW * (row + 1) + 1, "muted")
             for row, line in enumerate(lines)
         ]
-        of = Stands(block=idle.block, thread=idle.thread, title=f"{idle.label}: idle")
+        of = Stands(block=idle.block, thread=idle.thread, title=f"{idle.label}: no cell")
         shapes += standing(of, box)
     yield Scene(min(len(parts), across) * wide, GAP + high, tuple(shapes), free=True)
     hidden = max(len(parts) - across, 0) + who.idle_left_out
     if hidden:
-        note = _note(f"and {hidden:,} more threads that are idle", 0)
+        note = _note(f"and {hidden:,} more threads without a cell", 0)
         yield Scene(width_of(note.label) + 8, NOTE, (note,))
 
 
@@ -365,7 +365,7 @@ def _group(
 
 
 def _cells(who: Who, group: Group, room: float) -> str:
-    """How many cells a group has, and how many idle threads; "" where that has no room.
+    """How many cells a group has, and how many threads none; "" where that has no room.
 
     Of a block that has no threads yet, when it computes them.
     """
@@ -374,8 +374,8 @@ def _cells(who: Who, group: Group, room: float) -> str:
     if group.block is not None and "thread" not in who.labels and first < last:
         steps = f"{CLOCK} t {first}–{last}"
         return longest((f"{cells}, {steps}", steps, cells), room, "muted")
-    idle = f"{group.idle:,} idle"
-    forms = (f"{cells} + {idle}", f"{group.cells:,} + {idle}") if group.idle else (cells,)
+    none = f"{group.idle:,} none"
+    forms = (f"{cells} + {none}", f"{group.cells:,} + {none}") if group.idle else (cells,)
     return longest(forms, room, "muted")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workbench.insight.memory import At, BufferUse, Memory
 
@@ -54,7 +55,7 @@ def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> 
     """What is moved from copy to copy, then what is used of each and stored to it otherwise."""
     loads = {use.buffer: use.load_bytes for use in uses}
     stores = {use.buffer: use.store_bytes for use in uses}
-    old = _changes(uses, before)
+    old = _changes(memory, uses, before)
     for (far, outer), inner in zip(enumerate(uses), uses[1:], strict=False):
         for source, target in ((outer, inner), (inner, outer)):
             ends = (source.buffer, target.buffer)
@@ -87,16 +88,27 @@ def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> 
                 yield Band(use.buffer, ", ".join(stages), far, len(uses), load, size, reuse, was)
 
 
-def _changes(uses: Sequence[BufferUse], before: Memory | None) -> dict[tuple[str, bool], int]:
+def _changes(
+    memory: Memory, uses: Sequence[BufferUse], before: Memory | None
+) -> dict[tuple[str, bool], int]:
     """The bytes loaded (True) and stored of each buffer before, where these were others."""
-    then = {u.buffer: u for level in (before.levels if before else ()) for u in level.buffers}
-    return {
-        (use.buffer, load): old
-        for use in uses
-        if (was := then.get(use.buffer)) is not None
-        for load, old, new in (
-            (True, was.load_bytes, use.load_bytes),
-            (False, was.store_bytes, use.store_bytes),
-        )
-        if old not in (0, new)
-    }
+    was, now = _moved(before) if before else {}, _moved(memory)
+    keys = [(use.buffer, load) for use in uses for load in (True, False)]
+    return {key: was[key] for key in keys if key in was and was[key] not in (0, now[key])}
+
+
+def _moved(memory: Memory) -> dict[tuple[str, bool], int]:
+    """The bytes loaded (True) and stored of each buffer, but for what bands of others show.
+
+    What a copy nearer to the threads gives back, or gets, is shown as its buffer's farther away.
+    """
+    moved: dict[tuple[str, bool], int] = {}
+    for use in (use for level in memory.levels for use in level.buffers):
+        moved |= {(use.buffer, True): use.load_bytes, (use.buffer, False): use.store_bytes}
+    pairs = {pair for names in memory.lanes for pair in pairwise(names)}
+    for flow in filter(lambda flow: flow.copies, memory.flows):
+        if (flow.target, flow.source) in pairs:
+            moved[flow.source, True] -= flow.bytes
+        elif (flow.source, flow.target) in pairs:
+            moved[flow.target, False] -= flow.stored
+    return moved

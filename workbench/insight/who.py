@@ -579,4 +579,4 @@ def _table(name: str, cells: tuple[Cell, ...], groups: tuple[Group, ...], whole:
     if not any(g.idle for g in groups):
         return Table(("who", "cells", "how many"), listed)
     resting = tuple((*row, g.idle) for row, g in zip(listed, groups, strict=True))
-    return Table(("who", "cells", "how many", "idle threads"), resting)
+    return Table(("who", "cells", "how many", "threads without a cell"), resting)

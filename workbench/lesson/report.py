@@ -91,8 +91,8 @@ MANY = 12  # lines of steps that stand open; more are folded
 
 
 def _steps_in_html(steps: str) -> str:
-    lines, shown = steps.count("\n") + 1, preformatted(steps)
-    return shown if lines <= MANY else f"<details><summary>{lines} steps</summary>{shown}</details>"
+    lines, shown = steps.count("\n") + 1, preformatted(steps)  # some lines only name a loop
+    return shown if lines <= MANY else f"<details><summary>{lines} lines</summary>{shown}</details>"
 
 
 def _html(row: Row) -> str:

@@ -154,8 +154,10 @@ def _spoilt(stopped: _Stopped, number: int, asked: str, hint: str, follow: Chang
     step, error = stopped.step, stopped.error
     whole = error.args[0].rstrip(".")
     found = error.detail if whole in error.detail else f"{whole}.\n{error.detail}".rstrip()
+    taking = f"step {stopped.place}, {step.verb}"
+    reason = whole.removeprefix(f"Can't take {taking}").partition(": ")[2] or whole
     refused = StepsRefused(
-        f"Can't retune step {number}: step {stopped.place}, {step.verb}, would be refused then",
+        f"Can't retune step {number}: {taking}, is refused: {reason}",
         asked=asked,
         where=error.where,
         detail=f"{step.text}\n{found}",

@@ -165,6 +165,13 @@ def overwritten(site: Site[Block], other: BlockRealize, buffer: Buffer, hint: st
     )
 
 
+def unless_alone(site: Site[Block], hint: str) -> str:
+    """`hint`, which names a neighbour; of a block without any, what makes one."""
+    if site.producers or site.consumers:
+        return hint
+    return "no other block here makes or uses its data: cache_read or cache_write makes one to move"
+
+
 def check_is_step(site: Site[Block], buffers: Iterable[Buffer], hint: str) -> None:
     """Refuse where one of `buffers` is seen outside the block that holds this one."""
     for buffer in buffers:

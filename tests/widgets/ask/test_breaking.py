@@ -297,6 +297,13 @@ def main(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
 """
 
 
+def test_a_loop_that_is_unrolled_has_its_own_line_not_that_of_its_pragma():
+    source = source_of(program("tiles"), "cuda").splitlines()
+    loops = [one for one in ask(lab("tiles"), do="faults")["offers"] if one["code"][:3] == "for"]
+    assert any("#pragma unroll" in source[one["line"] - 2] for one in loops)
+    assert all(source[one["line"] - 1].strip() == one["code"] for one in loops)
+
+
 @pytest.mark.parametrize("name", ["window", "two kernels"])
 def test_each_that_is_offered_has_its_line(name: str):
     shown, source = ask(lab(name), do="faults"), source_of(program(name), "cuda")

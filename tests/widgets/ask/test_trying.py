@@ -119,6 +119,26 @@ def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:
     assert session.page["names"][session.state["place"]]["name"] == "i_2"
 
 
+def test_a_dragged_number_is_told_and_shown_beside_what_was_dragged() -> None:
+    lab = wb.lab(finished(), costs=["blocks"])
+    session, at = lab.session, lab.session.at
+    session.ask({"do": "apply", "place": key_of(lab, "i_2"), "value": 8})
+    session.ask({"do": "count"})
+    said = session.state["status"]["text"]
+    assert "step 2" in said and "split(i, factors=[None, 4, 8])" in said
+    assert said.startswith("Took ") and said.endswith(", and the steps after it again.")
+    assert session.page["back"] == at
+    (row,) = session.page["costs"]["rows"]
+    assert (row["before"], row["after"], row["sign"]) == ("16", "8", "▼")
+    changed = [row for row in session.page["texts"]["tensorir"]["diff"] if row[0] in "+-~"]
+    assert 0 < len(changed) < 20  # the numbers, and what follows from them
+    step, now = session.at, session.page
+    session.follow({"at": now["back"]})
+    assert session.page["back"] is None
+    session.follow({"at": step})
+    assert session.page["costs"] == now["costs"]
+
+
 def test_what_it_would_cost_stands_beside_what_is_shown() -> None:
     lab = wb.lab(finished())
     assert lab.session.tried({"do": "weigh"}) == {}

@@ -274,3 +274,16 @@ def test_a_time_is_modelled_anew_once_a_compiler_has_told_registers(
     latency = [next(t for t in one.terms if t.resource == "latency") for one in found]
     waves = 2**20 / 256 / 132
     assert latency[0].us < latency[1].us and f"{-(-waves // 1):.3g} times" in latency[1].words
+
+
+def test_the_bar_says_how_its_rows_add_up():
+    lab = wb.lab(naive(wb.Schedule(matmul(256)), 16))
+    send(lab, do="model")
+    bar = lab.session.page["bar"]
+    model = modelled_time.modelled_of(lab.session.cursor.func, lab.session.desk.gpu)
+    assert "longest, 20% of the others" in bar["adds"]
+    us = {term.resource: term.us for term in model.terms}
+    first = 1e6 * model.launches[0].rates.launch  # what a launch takes by itself
+    us["L1"], us["launch"] = us["L1"] + us.pop("shared"), us["launch"] - first
+    longest = max(us.values())
+    assert model.us == pytest.approx(first + longest + 0.2 * (sum(us.values()) - longest))

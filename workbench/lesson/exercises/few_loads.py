@@ -60,9 +60,9 @@ def made(size: tuple[int, int, int, int], key: str) -> Exercise:
         name="a product with few loads",
         key=key,
         lesson="03_local_blocking",
-        task=f"Each output of this product sums {summed} products, so a plain schedule loads "
-        f"{2 * summed} elements for it, and C besides. Load about a quarter of them. {rows} is a "
-        "prime number: only a tile of 1 row or of all "
+        task=f"Each of {rows} x {columns} outputs sums {summed} products, so a plain schedule "
+        f"loads {2 * summed} elements for it, and C besides. Load about a quarter of them. "
+        f"{rows} is a prime number: only a tile of 1 row or of all "
         f"{rows} divides it, so split has an edge to guard.",
         program=product(rows, columns, summed),
         goals=goals(cells, loads),

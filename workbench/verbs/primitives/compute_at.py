@@ -25,6 +25,7 @@ from workbench.verbs.moving import (
     overwriting,
     overwritten,
     position,
+    unless_alone,
 )
 from workbench.verbs.order import refuse_other_updates
 from workbench.verbs.primitive import Edit, primitive
@@ -169,7 +170,7 @@ def _readers(site: Site[Block]) -> list[BlockRealize]:
     """The blocks that read what the block writes; refused where there is none."""
     readers = site.consumers
     if not readers:
-        check_is_step(site, declared_writes(site.node), _RESULT_HINT)
+        check_is_step(site, declared_writes(site.node), unless_alone(site, _RESULT_HINT))
         raise site.refuse(
             "no block after it reads what it makes",
             hint="compute_at puts a block beside its readers; one without readers has no place",

@@ -42,6 +42,7 @@ from workbench.verbs.moving import (
     needs,
     placed,
     position,
+    unless_alone,
 )
 from workbench.verbs.nest import is_one
 from workbench.verbs.order import refuse_other_updates
@@ -150,7 +151,10 @@ def _makers(site: Site[Block]) -> list[BlockRealize]:
     if not makers:
         raise site.refuse(
             "no block ahead of it makes what it reads",
-            hint="it reads only what the program is given; move it to its readers with compute_at",
+            hint=unless_alone(
+                site,
+                "it reads only what the program is given; move it to its readers with compute_at",
+            ),
         )
     return makers
 

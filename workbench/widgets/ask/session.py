@@ -127,6 +127,11 @@ class Session:
     def _say(self, text: str, kind: str = "ready", **more: Any) -> None:
         self._put(status={"kind": kind, "text": text, **more})
 
+    def _said(self, node: HistoryNode) -> str:
+        """One sentence that announces the node, or the number that was dragged for it."""
+        drag = self.desk.dragged.get(node.id)
+        return said(node) if drag is None else drag.told
+
     def _page(self, node: int) -> dict[str, Any]:
         return self.state[page_trait(str(node))]
 
@@ -152,7 +157,7 @@ class Session:
             for name, shown in self.state.items()
             if name.startswith(page_trait(""))
             for node in [self.history[int(name.removeprefix(page_trait("")))]]
-            if shown["open"] != self.desk.waiting(node.func, node.before)
+            if shown["open"] != self.desk.waiting(node.func, self.desk.before(node))
         ]
         cursor = self.cursor.fork()
         for name, node in stale:
@@ -204,7 +209,7 @@ class Session:
             self._put(against=-1)
         if self.cursor.node.id != self.at:
             steps.stand(self.cursor, self.history[self.at])
-            self._say(said(self.cursor.node))
+            self._say(self._said(self.cursor.node))
             self._save()
             func = self.cursor.node.func
             if self.state["place"] not in self.desk.names(func).about:
@@ -306,7 +311,7 @@ class Session:
         if self.view.guess and page_trait(str(node.id)) not in self.state:
             self.desk.ask(node)
         self._put(place=place, at=node.id)
-        self._say(said(node))
+        self._say(self._said(node))
         self._show()
         self._save()
 
@@ -327,7 +332,9 @@ class Session:
     def _work_out(self, what: str, topic: Topic, make: Callable[[PrimFunc], object]) -> None:
         """Have what is shown of a program and the one before made, and note where it takes long."""
         node, against = self.history[self.at], self.state["against"]
-        before = functions(self.history[against], node)[0] if against >= 0 else node.before
+        before = (
+            functions(self.history[against], node)[0] if against >= 0 else self.desk.before(node)
+        )
         asked = self.desk.guess(node)
         begun = perf_counter()
         for func in (before, node.func, asked.begun if asked else None):
@@ -379,7 +386,7 @@ class Session:
         self._put(answers=dict(self.history.answers))
         self._reveal()
         self._offer_again()
-        self._say(said(self.history[self.at]))  # what was chosen stands at the question
+        self._say(self._said(self.history[self.at]))  # what was chosen stands at the question
         self._save()
 
     # --- what is broken on purpose ---------------------------------------------------------------
@@ -399,7 +406,7 @@ class Session:
         """Take the fault away."""
         self.breaking.mend()
         self._put(broken=self.breaking.shown)
-        self._say(said(self.history[self.at]))
+        self._say(self._said(self.history[self.at]))
 
     def find(self, message: Mapping[str, Any]) -> None:
         """Run the broken kernel on the emulator, as it is or with something put back."""
@@ -415,7 +422,7 @@ class Session:
             words = self.breaking.came(tried, came[0])
             self._put(broken=self.breaking.shown)
             if words is not None or self.state["status"]["kind"] == "running":
-                self._say(words or said(self.history[self.at]))
+                self._say(words or self._said(self.history[self.at]))
 
         self._begin("Running it on the emulator", "blocks", work, done)
         self.breaking.runs(tried)
@@ -498,7 +505,7 @@ class Session:
         self.keeping.take_up()
         steps.stand(self.cursor, self.cursor.node)
         self._put(at=self.cursor.node.id)
-        self._say(said(self.cursor.node))
+        self._say(self._said(self.cursor.node))
         self._save()
         self._follow()
 

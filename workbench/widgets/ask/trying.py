@@ -15,7 +15,7 @@ from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import part
 from workbench.widgets.page.cost_bar import shown_bar, shows_time
 from workbench.widgets.page.costs import count
-from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.desk import Desk, Dragged
 from workbench.widgets.page.grips import grip_of
 from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.page import shown_costs
@@ -34,7 +34,7 @@ class Trying:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self._asked: tuple[HistoryNode, Mapping[str, Any]] | None = None
-        self._made: tuple[Schedule, Var | BlockId] | None = None
+        self._made: tuple[Schedule, Var | BlockId, str] | None = None
 
     def page(self, cursor: Schedule, at: HistoryNode, view: View, asked: Mapping[str, Any]) -> Any:
         """What is shown of the program that a step would make, or why it would not be taken."""
@@ -43,7 +43,7 @@ class Trying:
             trial, thing, told = self._take(cursor, at, asked)
         except Fail as fail:
             return {"refusal": refusal(fail)}
-        self._asked, self._made = (at, asked), (trial, thing)
+        self._asked, self._made = (at, asked), (trial, thing, told)
         return {"told": told, **tried_page(trial.node, at, view, self.desk)}
 
     def weigh(self, at: HistoryNode) -> dict[str, Any]:
@@ -76,11 +76,13 @@ class Trying:
         Raises Fail where it is refused.
         """
         known = self._made if (at, asked) == self._asked else None
-        trial, thing = known or self._take(cursor, at, asked)[:2]
+        trial, thing, told = known or self._take(cursor, at, asked)
         self._made = None
         steps.stand(cursor, at)
         cursor.adopt(trial)
         if "value" in asked:
+            words = f"Took {told}, and the steps after it again."
+            self.desk.dragged[cursor.node.id] = Dragged(at, words)
             return self.desk.keys.of(thing)
         return steps.next_place(cursor, self.desk, thing)
 

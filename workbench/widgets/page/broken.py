@@ -90,8 +90,9 @@ def _offers(func: PrimFunc) -> dict[str, Any]:
         stmt, name = where.get(fault, (None, fault.buffer))
         own = begins[number_of(built.lowered, fault.kernel)]
         line = next(iter(own.lines(stmt)), 0) if stmt is not None else 0
-        shown = text[line - 1 :] if line else []
-        code = next((one.strip() for one in shown if not one.lstrip().startswith("#")), "")
+        while line and text[line - 1].lstrip().startswith("#"):
+            line += 1  # what is said of a loop stands ahead of it
+        code = text[line - 1].strip() if line else ""
         within = {"bound": f" {name} = " not in code, "stride": not line}
         if within.get(fault.kind):
             continue

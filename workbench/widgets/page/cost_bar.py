@@ -8,7 +8,7 @@ from typing import Any
 from workbench import runtime
 from workbench.diag import Fail
 from workbench.insight import Modelled, Term
-from workbench.insight.launched import us_text
+from workbench.insight.launched import UNHIDDEN, us_text
 from workbench.ir import Block, PrimFunc
 from workbench.runtime import Timing
 from workbench.target import get, of_device
@@ -22,6 +22,10 @@ from workbench.widgets.page.pictures import registers_of, roofline_of
 NOTHING: dict[str, Any] = {"waits": "", "text": ""}
 FARTHEST = 2  # times what else is on the axis; a guess beyond stands at its end
 ROOM = 1.25  # times a guess: its words have room beyond its line
+ADDS = (
+    f"The time is that of the longest, {UNHIDDEN:.0%} of the others, not hidden behind it, "
+    "and what a launch takes by itself. L1 and shared are one memory: their times add up."
+)
 PARTS = 4  # statements of a resource that are told
 
 
@@ -121,6 +125,7 @@ def _bar(
         ],
         "about": f"on {get(desk.gpu).title}{sizes and f', {sizes}'}{said}",
         "said": f"{now.caption.rstrip('.')}{said}.",
+        "adds": ADDS,
         "kind": now.kind,
         "rows": [_row(desk, func, term, longest.us) for term in now.terms],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from workbench import draw
 from workbench.history.history import HistoryNode
@@ -18,6 +18,13 @@ from workbench.widgets.page.names import Keys, Names, names_of, places_of
 from workbench.widgets.page.question import Question, Task, Topic
 
 F = TypeVar("F", PrimFunc, PrimFunc | None)
+
+
+class Dragged(NamedTuple):
+    """A number that was dragged at `start`: what changed, in words."""
+
+    start: HistoryNode
+    told: str
 
 
 @dataclass
@@ -44,6 +51,7 @@ class Desk:
     slow: set[str] = field(default_factory=set)
     steps: dict[int, Guess] = field(default_factory=dict)
     widest: float = 0.0
+    dragged: dict[int, Dragged] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=dict)
     owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
@@ -52,6 +60,11 @@ class Desk:
     def at(self, func: F) -> F:
         """What is counted, modelled and drawn for a program: itself, with the sizes of inputs."""
         return func and at_inputs(func, self.inputs)
+
+    def before(self, node: HistoryNode) -> PrimFunc | None:
+        """The program that `node` is shown beside: ahead of its step, or of what was dragged."""
+        drag = self.dragged.get(node.id)
+        return node.before if drag is None else drag.start.mod[node.func_name]
 
     def names(self, func: PrimFunc) -> Names:
         """What can be marked in the panes of `func`; its keys do not depend on the order."""

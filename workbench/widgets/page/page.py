@@ -61,22 +61,24 @@ def page(
     """
     node = cursor.node
     func = desk.at(node.func)
-    before = None if node.before is None else desk.at(node.before)
-    is_still = known is not None and known["open"] == desk.waiting(node.func, node.before)
+    past = desk.before(node)
+    before = None if past is None else desk.at(past)
+    is_still = known is not None and known["open"] == desk.waiting(node.func, past)
     made = dict(known) if known is not None and is_still else _base(node, desk)
     names = desk.names(node.func)
     if view.program not in made["texts"]:
-        pane = text_pane(view.program, node, desk.keys, names, desk.lines)
+        was = desk.before(node) if node.id in desk.dragged else None
+        pane = text_pane(view.program, node, desk.keys, names, desk.lines, was)
         made["texts"] = {**made["texts"], view.program: pane}
     if view.machine == "tiles":
-        hidden = desk.hides("counts", node.func, node.before)
+        hidden = desk.hides("counts", node.func, desk.before(node))
         made["axes"] = [] if hidden else axes_of(func)
         made["levels"] = [] if hidden else levels_of(func)
     if view.machine in NUMBERED:
-        hidden = desk.hides(topic_of(view.machine), node.func, node.before)
+        hidden = desk.hides(topic_of(view.machine), node.func, past)
         found = [] if hidden else requests_of(func, view.machine, desk.gpu, before)
         made["requests"] = {**made["requests"], view.machine: found}
-    covered = desk.hides(topic_of(view.machine), node.func, node.before)
+    covered = desk.hides(topic_of(view.machine), node.func, past)
     # how many blocks there are would tell, too
     picture = picture_name(func, replace(view, level="") if covered else view, desk.gpu, before)
     made["shown"] = {**made["shown"], view.machine: picture}
@@ -88,7 +90,7 @@ def page(
     if chosen and (known_offer is None or (view.more and not known_offer["all"])):
         offered = offer_at(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: offered}
-    made["costs"] = shown_costs(desk, node.before, node.func)
+    made["costs"] = shown_costs(desk, past, node.func)
     made["guess"] = node_guess(node, desk)
     made["decided"] = _decided(node, desk.question)
     made["bar"] = node_bar(node, desk)
@@ -104,7 +106,7 @@ def page(
 def node_picture(name: str, desk: Desk, node: HistoryNode) -> dict[str, Any]:
     """The picture on the page of `node`, beside the step before."""
     asked = desk.question.cell if desk.question else None
-    return shown_picture(name, desk, node.func, asked, node.before, steps_to(node, name))
+    return shown_picture(name, desk, node.func, asked, desk.before(node), steps_to(node, name))
 
 
 def steps_to(node: HistoryNode, name: str) -> Steps:
@@ -169,7 +171,7 @@ def node_bar(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     measured = result["us"] if result.get("gpu") == desk.gpu else None
     asked = desk.guess(node)
     guessed = guessed_number(asked, desk.answers.get(asked.name), node.func) if asked else None
-    return shown_bar(desk, node.before, node.func, measured, guessed)
+    return shown_bar(desk, desk.before(node), node.func, measured, guessed)
 
 
 def node_guess(node: HistoryNode, desk: Desk) -> dict[str, Any] | None:
@@ -217,9 +219,10 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "brings": ["fragments"] if insight.has_fragments(node.func) else [],
         "places": sorted_places(node, desk),
         "grips": grips(node, desk),
+        "back": desk.dragged[node.id].start.id if node.id in desk.dragged else None,
         "offers": {},
         "verdict": None if desk.open else _verdict(node, desk.question),
-        "open": desk.waiting(node.func, node.before),
+        "open": desk.waiting(node.func, desk.before(node)),
         "taken": lines_of(node) if node.history.kept_in else None,  # only an exercise's are
     }
 

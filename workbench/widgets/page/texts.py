@@ -28,10 +28,21 @@ LABELS = {
 
 
 def text_pane(
-    name: str, node: HistoryNode, keys: Keys, names: Names, lines: Lines
+    name: str,
+    node: HistoryNode,
+    keys: Keys,
+    names: Names,
+    lines: Lines,
+    dragged: PrimFunc | None = None,
 ) -> dict[str, Any]:
-    """The pane `name` of the program of `node`; a refusal stands where there is no valid kernel."""
+    """The pane `name` of the program of `node`; a refusal stands where there is no valid kernel.
+
+    Where a number was dragged, `dragged` is the program that it was dragged in.
+    """
     made: dict[str, Any] = {"title": "Program", "label": LABELS[name]}
+    if name == "tensorir" and dragged is not None:
+        changed = program_lines(dragged, node.func, keys, lines, by_name=True)
+        return {**made, "title": "Program: what the dragged number changed", **changed}
     if name == "tensorir":
         title = f"Program: what “{node.label}” changed" if node.before else "Program"
         return {**made, "title": title, **program_lines(node.before, node.func, keys, lines)}

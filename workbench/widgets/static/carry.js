@@ -1,9 +1,13 @@
 // A loop or block of the program is carried: onto the tray below it, or onto the line of a loop.
-// Where it hovers, what would be is shown; where it is put down, that is taken.
+// Where it hovers, what would be is shown; where it is put down, that is taken. The lines that the
+// hand is on stay where they are: what would be of these stands in the picture alone.
 
 import { freshId, h, oneStop, spoken } from "./dom.js";
 
 const DRAGS = 5; // px of a press that is a drag, and no click
+const CARRY_EDGE = 20; // px at an edge of the program in which what is carried scrolls it,
+const CARRY_SCROLL = 4; // px in each frame
+const CARRY_RESTS = 400; // ms for which what is carried rests on a fold that opens then
 const HEAD_LOOPS = /^\s*for ([\w, ]+) in /;
 
 /** Asks Python where things can be put; a question that is not the newest has no answer. */
@@ -57,8 +61,7 @@ function targetButton(target, tell, choose) {
 /**
  * Lets loops and blocks of `body`, a program, be carried: dragged by their names, or lifted with
  * Space and put down from the tray with Enter. `would` has buttons that take it and put it back.
- * `mark` is called whenever the program is drawn, which `redraw` does: while something is carried,
- * without the lines that a diff keeps of the past.
+ * `mark` is called whenever the program is drawn, which `redraw` does.
  */
 export function carrying(lab, trying, asked, body, would, redraw) {
   const said = h("span.wb-hint");
@@ -95,13 +98,9 @@ export function carrying(lab, trying, asked, body, would, redraw) {
   const nameOf = (key) => body.querySelector(`.wb-heads[data-k="${key}"]`);
 
   function lift(key, byKeys) {
-    const top = () => nameOf(key)?.getBoundingClientRect().top ?? 0;
-    const before = top();
     held = { key, at: lab.at, byKeys, targets: [], over: null };
     trying.drop();
     lab.carries = true;
-    redraw();
-    body.scrollTop += top() - before; // it stays where the hand took it
     const { name } = lab.page.names[key];
     said.replaceChildren("put ", h("code.wb-word", {}, name));
     tray.ariaLabel = `places for ${name}`;
@@ -127,10 +126,7 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     tray.scrollIntoView({ block: "nearest" }); // a lab may stand half below the window
   }
 
-  /**
-   * The target at a point: one of the tray, or the loop of that line whose name is nearest. Where
-   * what is carried would stand itself by now, the one that it is over.
-   */
+  /** The target at a point: one of the tray, or the loop of that line whose name is nearest. */
   function targetAt(x, y) {
     const on = document.elementFromPoint(x, y);
     const button = on?.closest?.(".wb-target");
@@ -142,7 +138,6 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     };
     const names = [...(line?.querySelectorAll(".wb-heads") ?? [])];
     const near = names.sort((a, b) => far(a) - far(b))[0]?.dataset.k;
-    if (near === held.key) return held.over;
     return held.targets.find(({ loop }) => loop && loop === near) ?? null;
   }
 
@@ -154,6 +149,13 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     hand.classList.toggle("wb-would-not", Boolean(target?.why_not));
     if (target) trying.ask(target.step);
     else trying.drop();
+    const onLine = Boolean(target?.loop) && !held.byKeys;
+    if (onLine !== lab.onLine) {
+      lab.onLine = onLine;
+      redraw();
+      if (onLine) hover(); // other lines may stand there now
+    }
+    markLines();
   }
 
   function put(target) {
@@ -167,8 +169,9 @@ export function carrying(lab, trying, asked, body, would, redraw) {
 
   /** Nothing is carried any more; what is shown as tried stays until it is taken or dropped. */
   function end() {
+    clearTimeout(held?.resting);
     held = press = null;
-    lab.carries = false;
+    lab.carries = lab.onLine = false;
     tray.hidden = true;
     if (hand.matches(":popover-open")) hand.hidePopover();
     body.classList.remove("wb-carrying");
@@ -208,6 +211,7 @@ export function carrying(lab, trying, asked, body, would, redraw) {
       hand.textContent = lab.page.names[press.key].name;
       hand.showPopover();
       lift(press.key, false);
+      requestAnimationFrame(scrollOn);
       press = null;
       ended = true;
     }
@@ -216,7 +220,28 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     hand.style.translate = `${clientX + 10}px ${clientY + 10}px`;
     hover();
   });
-  const hover = () => held.x !== undefined && over(targetAt(held.x, held.y));
+  function hover() {
+    if (held.x === undefined) return;
+    over(targetAt(held.x, held.y));
+    const fold = document.elementFromPoint(held.x, held.y)?.closest?.(".wb-fold");
+    if (fold === held.fold) return;
+    clearTimeout(held.resting);
+    held.fold = fold;
+    const open = () => fold.querySelector("button").click();
+    if (fold && body.contains(fold)) held.resting = setTimeout(open, CARRY_RESTS);
+  }
+
+  /** While something is carried to an edge of the program, it scrolls there. */
+  function scrollOn() {
+    if (!held || held.byKeys) return;
+    const { top, bottom } = body.getBoundingClientRect();
+    const before = body.scrollTop;
+    if (held.y < top + CARRY_EDGE) body.scrollTop -= CARRY_SCROLL;
+    else if (held.y > bottom - CARRY_EDGE && held.y < bottom) body.scrollTop += CARRY_SCROLL;
+    if (body.scrollTop !== before) hover();
+    requestAnimationFrame(scrollOn);
+  }
+
   body.addEventListener("pointerup", () => {
     press = null;
     if (!held || held.byKeys) return;
@@ -225,7 +250,8 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     else back();
   });
   body.addEventListener("lostpointercapture", () => held && !held.byKeys && back());
-  body.addEventListener("click", (event) => ended && event.stopPropagation(), true);
+  const stop = (event) => ended && event.isTrusted && event.stopPropagation(); // a fold's may go on
+  body.addEventListener("click", stop, true);
   body.addEventListener("keydown", (event) => {
     const name = event.target.closest?.(".wb-lifts");
     if (event.key !== " " || !name) return;
@@ -243,12 +269,13 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     if (held?.byKeys && relatedTarget && !tray.contains(relatedTarget)) back();
   });
 
-  /** The lines on which it can be put, and those where it is refused. */
+  /** The lines on which it can be put, and the one that it is over. */
   function markLines() {
     const loops = new Map(held.targets.map((target) => [target.loop, target]));
     for (const one of body.querySelectorAll(".wb-heads")) {
       const target = loops.get(one.dataset.k);
       one.classList.toggle("wb-takes", Boolean(target && !target.why_not));
+      one.classList.toggle("wb-over", Boolean(target && target === held.over));
     }
   }
 

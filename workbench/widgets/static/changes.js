@@ -6,8 +6,8 @@ const MARGIN = 24; // px around what is brought into view
 const BEGINNING = 80; // px of changed words that tell what they are
 const CHANGED = ".wb-come, .wb-edit, .wb-gone, .wb-was";
 
-/** Follow the changes among the lines in `body`, which scrolls. */
-export function changesIn(body) {
+/** Follow the changes among the lines in `body`, which scrolls, unless a `hand` is on a line. */
+export function changesIn(body, hand) {
   const button = h("button.wb-next", { onclick: () => show(below()[0]), "data-f": "changes" });
   let waiting = false; // the first change has not been brought into view yet
   let placed = null; // how far it was scrolled for that
@@ -22,7 +22,7 @@ export function changesIn(body) {
   body.addEventListener("click", () => requestAnimationFrame(look)); // which may open a fold
   const stays = () => body.scrollTop === placed; // nobody has scrolled since
   const resized = () => {
-    waiting ||= stays(); // what comes late takes room
+    waiting ||= stays() && !hand(); // what comes late takes room
     look();
   };
   new ResizeObserver(resized).observe(body);

@@ -6,8 +6,12 @@ import { stepTree } from "./tree.js";
 
 export function historyPane(lab) {
   const line = h("ol.wb-chain", { "aria-label": "this branch" });
-  const undo = arrow("undo", "↶", () => lab.goto(parentOf(lab.at)));
-  const redo = arrow("redo", "↷", () => lab.goto(lab.redoTo(lab.at)));
+  const undone = new Map(); // node where a number was dragged -> what that made, which was undone
+  const undo = arrow("undo", "↶", () => {
+    if (lab.page.back) undone.set(lab.page.back, lab.at);
+    lab.goto(before());
+  });
+  const redo = arrow("redo", "↷", () => lab.goto(after()));
   const all = h("button.wb-all", {
     "aria-haspopup": "dialog",
     onclick: () => whole.open(() => all),
@@ -15,7 +19,7 @@ export function historyPane(lab) {
   const steps = stepTree(lab, go, () => whole.close());
   const tree = steps.box;
   const compare = h("button", {
-    onclick: () => lab.setCompare(lab.against === null ? parentOf(lab.at) : null),
+    onclick: () => lab.setCompare(lab.against === null ? before() : null),
   });
   const pane = h(
     "section.wb-pane.wb-history",
@@ -36,6 +40,10 @@ export function historyPane(lab) {
   function parentOf(id) {
     return lab.node(id)?.parent ?? null;
   }
+
+  /** Where undo leads: ahead of the step, or, where a number was dragged, back to that. */
+  const before = () => lab.page?.back ?? parentOf(lab.at);
+  const after = () => undone.get(lab.at) ?? lab.redoTo(lab.at);
 
   /** From the start to where the lab is, and on along what was done last. */
   function branch() {
@@ -96,19 +104,19 @@ export function historyPane(lab) {
     line.replaceChildren(...branch().map(chip));
     steps.draw();
     requestAnimationFrame(follow); // where it stands is known once it is laid out
-    undo.disabled = !lab.shows(parentOf(lab.at));
-    redo.disabled = !lab.shows(lab.redoTo(lab.at));
+    undo.disabled = !lab.shows(before());
+    redo.disabled = !lab.shows(after());
     all.textContent = `all ${lab.tree.length} ▴`;
     all.ariaLabel = `all ${lab.tree.length} programs`;
     all.hidden = compare.hidden = lab.tree.length < 2;
-    compare.disabled = lab.against === null && parentOf(lab.at) === null;
+    compare.disabled = lab.against === null && before() === null;
     compare.ariaLabel = lab.against === null ? "compare with the step before" : "stop comparing";
     compare.title = compare.ariaLabel;
     compare.textContent = lab.against === null ? "⇄ compare" : "⇄ stop";
     settle();
   }
 
-  return { pane, draw, inputs: () => [lab.tree, lab.against] };
+  return { pane, draw, inputs: () => [lab.tree, lab.against, lab.page?.back] };
 }
 
 function arrow(name, sign_, onclick) {

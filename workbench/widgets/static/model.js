@@ -6,7 +6,8 @@ export class Lab {
   constructor(model) {
     this.model = model;
     this.redo = new Map(); // node -> the child that was left last
-    this.carries = false; // whether a loop or block of the program is carried
+    this.carries = false; // whether a loop or block of the program is carried,
+    this.onLine = false; // over a line of it by hand: then its text stays as it is
     this.gone = false; // whether the kernel that answers was restarted or shut down
   }
 

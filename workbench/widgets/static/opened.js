@@ -49,6 +49,7 @@ export function openedCosts(lab, menu) {
         { role: "group", "aria-label": "resources" },
         shown.rows.map((row) => resource(row, unfolded)),
       ),
+      h("p.wb-hint", {}, shown.adds),
       h("h4", {}, "Why is it slow?"),
       ...why(),
     );
@@ -83,7 +84,7 @@ export function openedCosts(lab, menu) {
           h("span.wb-span", { "data-of": "longest", style: `width:${100 * at}%` }),
         ),
         h("span.wb-resource-us", {}, us),
-        h("span.wb-resource-words", { title: words }, words),
+        h("span.wb-resource-words", {}, words),
       ),
       parts.length > 0 && h("ul.wb-parts", {}, parts.map(statement)),
     );

@@ -21,7 +21,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
-  const changes = changesIn(body);
+  const changes = changesIn(body, () => lab.carries);
   const copy = h("button.wb-copy", { "data-f": "copy", onclick: copyText }, "copy");
   const broken = brokenHead(lab);
   const grips = gripNumbers(lab, trying, body);
@@ -49,6 +49,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     remarks,
   );
   const settle = oneStop(pane);
+  let lines; // how many can be seen; the tray of what is carried takes none of that
   let fitted; // the height of the pane that the lines were folded for
   new ResizeObserver(() => {
     if (pane.offsetHeight === fitted) return;
@@ -79,23 +80,22 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     const now_ = lab.broken;
     const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
     const shows = now_ && chosen === BROKEN;
-    const tried = lab.tried?.text && !now_ ? lab.tried : null;
-    const text_ = lab.carries ? { ...page.texts[chosen], now: true } : page.texts[chosen];
-    const shown_ = shows ? { lines: now_.lines, label: LABEL } : text_;
+    const tried = lab.tried?.text && !now_ && !lab.onLine ? lab.tried : null;
+    const shown_ = shows ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
     const pane_ = tried?.text ?? shown_;
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
     remarks.replaceChildren(...(page.notes ?? []).map(note));
     would.draw(); // which takes room
-    const lines = room();
+    if (!lab.carries) lines = room();
     fitted = lines && pane.offsetHeight;
     breaks.hidden = !breakable;
     broken.draw();
     pane.classList.toggle("wb-broken", Boolean(now_));
     body.classList.toggle("wb-breakable", !breaks.hidden);
     // what is found may be in lines that are folded
-    const folds = now_ || lab.tried || lab.carries ? Infinity : lines;
+    const folds = now_ || tried ? Infinity : lines;
     const { scrollTop, scrollLeft } = body;
     const now = `${lab.at} ${chosen}`;
     if (now !== shown) unfolded.clear();
@@ -176,7 +176,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
 
   const inputs = () => [
     ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
-    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.carries],
+    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.onLine],
   ];
   return { pane, draw, inputs };
 }

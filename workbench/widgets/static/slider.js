@@ -72,13 +72,14 @@ export function loopSlider({ axes, first, places, move, save, ready, comes }) {
     return value + 1 < extent && places()[key] === value;
   }
 
-  /** Shows where the loops stand. */
+  /** Shows where the loops stand; one that what is only tried has not stays as it is. */
   function put() {
     const at = places();
     axes.forEach(({ key }, k) => {
-      options[k].textContent = at[key] < 0 ? key : `${key} = ${at[key]}`;
+      if (key in at) options[k].textContent = at[key] < 0 ? key : `${key} = ${at[key]}`;
     });
     const value = at[axis.key];
+    if (value === undefined) return;
     parts.range.value = value;
     parts.shown.textContent = value < 0 ? "" : value; // beside its end stands that it is all
     parts.range.dataset.all = String(value < 0);

@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 
 const MANY_STEPS = 24; // programs: of more, runs are folded, and one can be looked for
 const STEPS = 3; // steps of one verb, each on the one before, that are folded
+const BRANCH = "↳";
 
 /** The tree of `lab`: `go` says what a press on a program's row does, `close` shuts the tree. */
 export function stepTree(lab, go, close) {
@@ -26,7 +27,7 @@ export function stepTree(lab, go, close) {
   function stepRow(node) {
     const here = node.id === lab.at;
     const versus = node.id === lab.against;
-    const sign = here ? "▶" : versus ? "⇄" : node.branch ? "↳" : "";
+    const sign = here ? "▶" : versus ? "⇄" : node.branch ? BRANCH : "";
     const button = h(
       "button.wb-step",
       { ...go(node), "data-f": node.id },
@@ -36,7 +37,7 @@ export function stepTree(lab, go, close) {
         "span.wb-step-text",
         {},
         node.label,
-        node.branch ? h("span.wb-from", {}, ` from ${node.parent}`) : null,
+        branchedFrom(node),
       ),
       isNamed(node) ? h("span.wb-tag", {}, node.mark) : null,
       versus ? h("span.wb-unseen", {}, " (compared with)") : null,
@@ -78,8 +79,8 @@ export function stepTree(lab, go, close) {
         "data-f": `run ${first.id}`,
         onclick: () => unfolded.delete(first.id) || unfolded.add(first.id),
       },
-      h("span.wb-step-no", {}, `${first.id}–${last.id} `),
-      h("span.wb-step-text", {}, `${verbOf(first)} × ${run.length}`),
+      h("span.wb-step-no", {}, `${first.branch ? `${BRANCH} ` : ""}${first.id}–${last.id} `),
+      h("span.wb-step-text", {}, `${verbOf(first)} × ${run.length}`, branchedFrom(first)),
     );
     const style = `--depth:${Math.min(first.indent, 4)}`;
     const rows = h("ol.wb-steps", {}, run.map(stepRow));
@@ -124,6 +125,8 @@ export function stepTree(lab, go, close) {
 
   return { box, list, draw };
 }
+
+const branchedFrom = (node) => node.branch && h("span.wb-from", {}, ` from ${node.parent}`);
 
 const verbOf = (node) => /^\w*/.exec(node.label)[0] || node.label;
 
