@@ -82,7 +82,21 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     expect(head).to_be_hidden()
     page.mouse.up()
     assert json.dumps(lab_.session.state, default=str) == known and len(sch.history) == 2
-    # what is refused says why; put there, it is told with what to do, until Escape
+    # a loop onto the line of a loop: it takes that place
+    lift(lab, "k")
+    expect(place(lab, "blockIdx x")).to_be_visible()  # its places are known
+    over(name(lab, "i"))
+    expect(head).to_contain_text("would be reorder(k, i, j)")
+    shoot(page, "carry-line")
+    page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("reorder(k, i, j)")
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+
+
+def test_what_is_refused_where_a_loop_is_put_is_told_in_full(plain: Plain) -> None:
+    sch = product()
+    lab, page = plain.open([lab_of(sch, "bind")]).locator(".wb-lab"), plain.page
+    head, tray = lab.locator(".wb-would-head"), lab.locator(".wb-tray")
     lift(lab, "k")
     over(place(lab, "blockIdx x"))
     expect(head).to_contain_text("✕ Can't bind k to blockIdx.x: blocks k=0 and k=1")
@@ -99,15 +113,6 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     page.keyboard.press("Escape")
     expect(refused).to_be_hidden()
     assert len(sch.history) == 2
-    # a loop onto the line of a loop: it takes that place
-    lift(lab, "k")
-    expect(place(lab, "blockIdx x")).to_be_visible()  # its places are known
-    over(name(lab, "i"))
-    expect(head).to_contain_text("would be reorder(k, i, j)")
-    shoot(page, "carry-line")
-    page.mouse.up()
-    expect(lab.locator(".wb-status")).to_contain_text("reorder(k, i, j)")
-    expect(lab.locator(".wb-menu")).to_be_hidden()
 
 
 def test_the_same_by_clicks_and_keys_and_a_block_inside_a_loop(plain: Plain) -> None:
