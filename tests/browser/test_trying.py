@@ -87,9 +87,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     drag(number(lab, "i_2"), 1)
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     page.mouse.up()
-    expect(lab.locator(".wb-status")).to_contain_text(
-        "split(i, factors=[None, 4, 8])"
-    )
+    expect(lab.locator(".wb-status")).to_contain_text("split(i, factors=[None, 4, 8])")
     expect(head).to_be_hidden()
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
