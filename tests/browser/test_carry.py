@@ -185,6 +185,10 @@ def test_lines_stay_where_they_are_while_a_hand_carries_over_them(plain: Plain) 
     expect(would).to_contain_text("would be compute_at(B_local, k_1)")
     assert lines.evaluate_all(tops) == before
     expect(name(lab, "k_1")).to_have_class(re.compile("wb-over"))
+    for dark in (True, False):
+        plain.dark(dark)
+        accessible(plain.page, ".wb-program")
+        shoot(plain.page, f"carry-over-a-line-{'dark' if dark else 'light'}")
     # the same line, wherever on it the hand is
     at = name(lab, "k_1").bounding_box()
     assert at

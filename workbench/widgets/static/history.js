@@ -9,6 +9,7 @@ export function historyPane(lab) {
   const undone = new Map(); // node where a number was dragged -> what that made, which was undone
   const undo = arrow("undo", "↶", () => {
     if (lab.page.back) undone.set(lab.page.back, lab.at);
+    else undone.delete(before());
     lab.goto(before());
   });
   const redo = arrow("redo", "↷", () => lab.goto(after()));
