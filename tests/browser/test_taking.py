@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.plain import Plain
 from tests.browser.test_carry import name, over, place
-from tests.browser.test_lab import answer, first_lab, form_of, step
+from tests.browser.test_lab import QUIET, answer, first_lab, form_of, step
 from tests.browser.test_menu import box, mark
 
 
@@ -151,6 +151,7 @@ def test_the_tray_comes_into_view_where_the_lab_stands_half_below(lab: Locator) 
     page.evaluate("() => document.querySelector('#panel').prepend(document.createElement('div'))")
     page.evaluate("() => { document.querySelector('#panel > div').style.height = '500px'; }")
     page.evaluate("() => document.querySelector('#panel').scrollTo(0, 180)")
+    lab.evaluate(QUIET)  # the program of another size is drawn anew, under the focus
     name(lab, "i").evaluate("name => name.focus({ preventScroll: true })")
     page.keyboard.press("Space")
     expect(place(lab, "blockIdx x")).to_be_focused()
