@@ -66,7 +66,10 @@ def public() -> dict[str, dict[str, Any]]:
     of_te = [name for name in wb.te.__all__ if name not in (*OF_ONE, *OF_TWO)]
     of_schedule = [name for name in _members(wb.Schedule) if name not in verbs()]
     handles = ("LoopHandle", "BlockHandle")
-    of_tuning = ("require", "choices", "ready", "read", "show")
+    of_tuning = (
+        *("require", "choices", "ready", "read", "show"),
+        *("tune_tasks", "t4", "tvm_database", "from_tvm"),
+    )
     tried, of_tried = (
         wb.tuning.Tried,
         ("best", "choices", "figure", "candidate", "beside", "ablation"),

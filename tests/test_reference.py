@@ -90,6 +90,7 @@ CALLED = {"as_error": "ScheduleError", "_unknown": "ScheduleError", "bad_file": 
 CALLED |= {"_refused": "ScheduleError", "_refusal": "Fail", "explain": "EmulationError"}
 CALLED |= {"_misuse": "EmulationError", "_explain_error": "EmulationError"}
 CALLED |= {"_tell_difference": "EmulationError", "bad_record": "RecordError"}
+CALLED |= {"_wrong": "TvmRecordError"}
 
 
 def raised_in(value: Any) -> set[str]:

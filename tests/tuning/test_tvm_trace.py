@@ -69,6 +69,10 @@ def test_the_fastest_record_of_a_program_is_taken(file: Path):
         ("\0\xff", "line 1 is no record of TVM's"),
         (json.dumps([0, [[1, 2, 3], [1e-6]]]), "its trace is none of TVM's"),
         (record([1e-6], [1], steps=[["GetTensor", [], [], []]]), "no verb stands for GetTensor"),
+        (
+            record([1e-6], [1], steps=[["EnterPostproc", [], [], []]] * 10_001),
+            "10,001 are more than 10,000",
+        ),
         (record([1e-6], [1], steps=[["Bind", ["l5"], ["x"], []]]), "instruction 1, Bind, is cut"),
         (record([1e-6], [1], steps=[STEPS[0], ["GetLoops", [], [], []]]), "2, GetLoops, is cut"),
     ],

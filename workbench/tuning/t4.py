@@ -15,9 +15,10 @@ def t4(lines: Lines) -> str:
 
     A configuration has what was decided under the number of the choice; times are milliseconds.
     Each result has our `trial`, `parents`, `program` and `reason`, too, which the format allows.
-    The format is told by https://github.com/odgaard/TuningSchema.
+    The format is told by the TuningSchema of odgaard on GitHub.
 
-    >>> text = tuning.t4(tuning.read("add.jsonl"))
+    >>> best = wb.tune(add, target="nvidia/h200", trials=2)
+    >>> text = tuning.t4(best.tried.lines)
     >>> text.splitlines()[1]
     '  "schema_version": "1.0.0",'
     """

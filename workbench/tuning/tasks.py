@@ -20,6 +20,7 @@ from workbench.ir import IRModule, PrimFunc
 from workbench.runtime.building import function_of
 from workbench.runtime.devices import device
 from workbench.schedule import Schedule
+from workbench.target import Target
 from workbench.tuning.builders import useful
 from workbench.tuning.measure import Measurer, workers_here
 from workbench.tuning.run import (
@@ -49,7 +50,7 @@ def tune_tasks(
     programs: Sequence[PrimFunc | IRModule | Schedule],
     *,
     weights: Sequence[float] | None = None,
-    target: str | None = None,
+    target: str | Target | None = None,
     space: Space | None = None,
     trials: int = 256,
     folder: str | Path | None = None,
@@ -74,16 +75,17 @@ def tune_tasks(
 
     Raises TuneError for arguments that say no search, RecordError for records of another search.
 
-    >>> best = tuning.tune_tasks([add, matmul], target="nvidia/h200", trials=8, per_batch=2)
+    >>> asked = {"target": "nvidia/h200", "trials": 4, "per_batch": 1}
+    >>> best = tuning.tune_tasks([add, add], weights=[1, 3], **asked)
     >>> [len(one.tried.lines.outcomes) for one in best]
-    [2, 6]
+    [1, 3]
     """
     funcs = [function_of(program, "tune") for program in programs]
     _check(funcs, weights, measurers)
     for func in funcs:
         check(trials, per_batch, strategy, seed, func)
-    how = How(targets.get(target) if target else device().target, space, strategy, seed)
-    workers = () if how.target.is_cpu else workers_here("GPU")
+    how = How(targets.get(target) if target is not None else device().target, space, strategy, seed)
+    workers = () if measurers or how.target.is_cpu else workers_here("GPU")
     processes = useful(trials) // len(funcs)
     line = Line()
     with ExitStack() as opened:

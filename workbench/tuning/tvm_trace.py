@@ -111,7 +111,13 @@ def from_tvm(
     instruction that no verb stands for; ScheduleError where a step is refused, or where `program`
     is another than TVM's; OSError where there is no such file.
 
-    >>> sch = tuning.from_tvm(add, "database_tuning_record.json")
+    >>> from pathlib import Path
+    >>> steps = [["GetBlock", [], ["B"], ["b0"]], ["GetLoops", ["b0"], [], ["l1"]],
+    ...          ["Unroll", ["l1"], [], []]]
+    >>> record = str([0, [[steps, []], [2e-6]]]).replace("'", '"')
+    >>> _ = Path("database_tuning_record.json").write_text(record)
+    >>> tuning.from_tvm(add, "database_tuning_record.json")
+    <Schedule of add at step 1: unroll(i)>
     """
     records = _records(Path(path))
     own = [record for record in records if record[0] == workload and record[2] is not None]
@@ -159,7 +165,9 @@ def _taken(sch: Schedule, trace: Any, name: str) -> Schedule:
         steps = [(str(kind), given, attrs, [*out]) for kind, given, attrs, out in instructions]
     except (ValueError, TypeError):
         raise _wrong(f"Can't take steps from {name}: its trace is none of TVM's") from None
-    for number, (kind, given, attrs, out) in enumerate(steps[:LONGEST]):
+    if len(steps) > LONGEST:
+        raise _wrong(f"Can't take steps from {name}: {len(steps):,} are more than {LONGEST:,}")
+    for number, (kind, given, attrs, out) in enumerate(steps):
         taken = TAKEN.get(kind)
         if taken is None:
             raise _wrong(
@@ -174,7 +182,7 @@ def _taken(sch: Schedule, trace: Any, name: str) -> Schedule:
             made |= dict(zip(out, results, strict=True)) if out else {}
         except ScheduleError:
             raise
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             told = f"instruction {number + 1}, {kind}, is cut or changed"
             raise _wrong(f"Can't take steps from {name}: {told}", str(error)[:200]) from None
     return sch
