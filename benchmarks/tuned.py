@@ -1,6 +1,7 @@
 """What a search finds on a GPU in 192 trials: ``python -m benchmarks.tuned matmul 0``.
 
-Of the product of 1024 x 1024, beside cuBLAS, or of a "layer"; the number is the seed.
+Of the product of 1024 x 1024, beside cuBLAS, or of a "layer"; of "halves", the same product on
+Tensor Cores, or "halves_4096", beside cuBLAS, or a "half_layer"; the number is the seed.
 """
 
 from __future__ import annotations
@@ -50,19 +51,50 @@ def layer() -> PrimFunc:
     return te.create_prim_func([data, kernel, bias, topi.nn.relu(conv + bias)])
 
 
-def cublas() -> float:
-    """The seconds of cuBLAS's product."""
-    arrays = [np.random.default_rng(k).random((SIZE, SIZE), dtype="float32") for k in range(2)]
-    return vendor.matmul(*arrays).time().median
+def half_layer() -> PrimFunc:
+    """A convolution of halves in the middle of ResNet-50, channels last, for a batch of 16."""
+    data = te.placeholder((16, 28, 28, 128), name="data", dtype="float16")
+    kernel = te.placeholder((3, 3, 128, 128), name="kernel", dtype="float16")
+    conv = topi.nn.conv2d_nhwc(data, kernel, 1, 1, dilation=1, out_dtype="float32")
+    return te.create_prim_func([data, kernel, topi.nn.relu(conv)])
 
 
-PROGRAMS = {"matmul": lambda: matmul(SIZE), "layer": layer}
+def halves(size: int) -> PrimFunc:
+    """The product of halves, summed in float32."""
+    a, b = (te.placeholder((size, size), name=name, dtype="float16") for name in "AB")
+    k = te.reduce_axis((0, size), name="k")
+    product = te.compute(
+        (size, size),
+        lambda i, j: te.sum(a[i, k].astype("float32") * b[k, j].astype("float32"), axis=k),
+        name="C",
+    )
+    return te.create_prim_func([a, b, product])
+
+
+def cublas(func: PrimFunc) -> float:
+    """The seconds of cuBLAS's product of what `func` multiplies."""
+    return vendor.matmul(*arrays_of(func)[:2]).time().median
+
+
+def arrays_of(func: PrimFunc) -> list[np.ndarray]:
+    """Random arguments."""
+    rng = np.random.default_rng(0)
+    return [rng.random(p.shape, dtype="float32").astype(p.dtype) for p in func.params]
+
+
+PROGRAMS = {
+    "matmul": lambda: matmul(SIZE),
+    "layer": layer,
+    "halves": lambda: halves(SIZE),
+    "halves_4096": lambda: halves(4096),
+    "half_layer": half_layer,
+}
 
 
 def measure(record: Path, program: str, seed: int, trials: int = TRIALS) -> dict[str, object]:
     """One search that writes `record`, and its winner beside cuBLAS in the same run."""
     func = PROGRAMS[program]()
-    beside = cublas() if program == "matmul" else None
+    beside = None if program.endswith("layer") else cublas(func)
     start = perf_counter()
     measurer = Watched(func, device(), "GPU", workers=workers_here("GPU"))
 
@@ -84,9 +116,7 @@ def measure(record: Path, program: str, seed: int, trials: int = TRIALS) -> dict
         progress=told,
     )
     seconds = perf_counter() - start
-    rng = np.random.default_rng(0)
-    arrays = [rng.random(buffer.shape, dtype="float32") for buffer in func.params]
-    ours = wb.build(best, device().target).time(*arrays).median
+    ours = wb.build(best, device().target).time(*arrays_of(func)).median
     lines = tuning.read(record)
     return {
         "program": program,

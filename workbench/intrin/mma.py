@@ -2,10 +2,10 @@
 
 Names, shapes and memories are TVM's (``python/tvm/s_tir/tensor_intrin/cuda.py``). A tile lies in
 "warp" memory, by thread and register, A by row and term, B by column and term, sums by row and
-column, as `_held` says. PTX ISA, Matrix Fragments for mma.m16n8k16: two of these products make one
-of 16 x 16, and B has all registers of the first ahead of those of the second. So what multiplies is
-the same for each order of memory, and what loads turns a tile where it has to. (TVM's programs name
-other registers for B than its code fills, and its loads and products agree on these.)
+column, as `held_at` says. PTX ISA, Matrix Fragments for mma.m16n8k16: two of these products make
+one of 16 x 16, and B has all registers of the first ahead of those of the second. So what
+multiplies is the same for each order of memory, and what loads turns a tile where it has to. (TVM's
+programs name other registers for B than its code fills, and its loads and products agree on these.)
 
 What runs goes by threads and registers, as one call of a warp with the note WARP_CALL.
 """
@@ -29,7 +29,7 @@ def _packed(dtype: str) -> int:
     return 4 // dtypes.itemsize(dtype)
 
 
-def _held(i: str, j: str, packed: int = 2, *, b: bool = False) -> str:
+def held_at(i: str, j: str, packed: int = 2, *, b: bool = False) -> str:
     """The thread and the register that hold the cell (i, j), of B or of A or a sum."""
     near, far = (packed, 2 * packed) if b else (2 * packed, packed)
     return (
@@ -72,7 +72,7 @@ def _load(dtype: str, scope: str, turned: bool, b: bool) -> tuple[str, str]:
     tiles = f"{_tile('warp', dtype, 4 * packed)}, {_tile('shared', dtype, terms, scope)}"
     row, column = _cell(packed, b=b)
     i, j = "ji" if turned else "ij"
-    held = _held(i, j, packed, b=b)
+    held = held_at(i, j, packed, b=b)
     return _pair(
         tiles,
         ({"i": N, "j": terms}, f"warp[{held}] = shared[i, j]"),
@@ -89,7 +89,7 @@ def _load_turned(scope: str) -> tuple[str, str]:
     row, column = _cell(4, b=True)
     return _pair(
         f"{_tile('warp', 'int8', 16)}, {_bytes(scope)}",
-        ({"i": 32, "j": N}, f"warp[{_held('j', 'i', 4, b=True)}] = shared[i, j]"),
+        ({"i": 32, "j": N}, f"warp[{held_at('j', 'i', 4, b=True)}] = shared[i, j]"),
         ({"t": WARP, "l": 16}, f"warp[t, l] = shared[{column}, {row}]"),
         ["mma_load"],
     )
@@ -103,7 +103,7 @@ def _load_sums(dtype: str, scope: str) -> tuple[str, str]:
     row, column = _cell()
     return _pair(
         f"{_tile('C', dtype, N, scope)}, {_tile('C_warp', dtype)}",
-        ({"i": N, "j": N}, f"C_warp[{_held('i', 'j')}] = C[i, j]"),
+        ({"i": N, "j": N}, f"C_warp[{held_at('i', 'j')}] = C[i, j]"),
         ({"t": WARP, "l": 8}, f"C_warp[t, l] = C[{row}, {column}]"),
         ["mma_load"],
     )
@@ -117,7 +117,7 @@ def _product(dtype: str, out: str) -> tuple[str, str]:
     row, column = _cell()
 
     def added(c: str, i: str, j: str) -> str:
-        a, b = f"A[{_held(i, 'k', packed)}]", f"B[{_held(j, 'k', packed, b=True)}]"
+        a, b = f"A[{held_at(i, 'k', packed)}]", f"B[{held_at(j, 'k', packed, b=True)}]"
         if out != dtype:
             a, b = f'T.Cast("{out}", {a})', f'T.Cast("{out}", {b})'
         elif dtype == "float32":
@@ -126,7 +126,7 @@ def _product(dtype: str, out: str) -> tuple[str, str]:
 
     return _pair(
         tiles,
-        ({"i": N, "j": N, "k": terms}, added(_held("i", "j"), "i", "j")),
+        ({"i": N, "j": N, "k": terms}, added(held_at("i", "j"), "i", "j")),
         ({"t": WARP, "l": 8, "k": terms}, added("t, l", f"({row})", f"({column})")),
         ["ptx_mma", f"m16n8k{terms}"],
     )
@@ -136,7 +136,7 @@ def _fill(dtype: str) -> tuple[str, str]:
     zero = f"T.{dtype}(0)"
     return _pair(
         _tile("C", dtype),
-        ({"i": N, "j": N}, f"C[{_held('i', 'j')}] = {zero}"),
+        ({"i": N, "j": N}, f"C[{held_at('i', 'j')}] = {zero}"),
         ({"t": WARP, "l": 8}, f"C[t, l] = {zero}"),
         ["mma_fill"],
     )
@@ -146,7 +146,7 @@ def _store(dtype: str, scope: str) -> tuple[str, str]:
     row, column = _cell()
     return _pair(
         f"{_tile('C_warp', dtype)}, {_tile('C', dtype, N, scope)}",
-        ({"i": N, "j": N}, f"C[i, j] = C_warp[{_held('i', 'j')}]"),
+        ({"i": N, "j": N}, f"C[i, j] = C_warp[{held_at('i', 'j')}]"),
         ({"t": WARP, "l": 8}, f"C[{row}, {column}] = C_warp[t, l]"),
         ["mma_store"],
     )

@@ -58,7 +58,7 @@ def _store(dtype: str, scope: str) -> tuple[str, str]:
 
 
 _SCOPES = {"shared": "shared", "shared.dyn": "shared_dyn", "global": "global"}
-_SHORT = {"float16": "f16", "bfloat16": "bf16", "int8": "s8", "float32": "f32", "int32": "s32"}
+SHORT = {"float16": "f16", "bfloat16": "bf16", "int8": "s8", "float32": "f32", "int32": "s32"}
 
 TEXTS: dict[str, tuple[str, str]] = {}
 """By name, the text of the description and that of the implementation."""
@@ -67,7 +67,7 @@ for _dtype, _outs in (
     ("bfloat16", ("float32",)),
     ("int8", ("int32",)),
 ):
-    _short = _SHORT[_dtype]
+    _short = SHORT[_dtype]
     TEXTS |= {
         f"wmma_load_16x16x16_{_short}_{part}{trans}_{_SCOPES[scope]}": _load(
             _dtype, f"matrix_{part}", scope, order
@@ -80,12 +80,12 @@ for _dtype, _outs in (
         )
     }
     TEXTS |= {
-        f"wmma_sync_16x16x16_{_short}{_short}{_SHORT[out]}{trans}": _sync(_dtype, out, order)
+        f"wmma_sync_16x16x16_{_short}{_short}{SHORT[out]}{trans}": _sync(_dtype, out, order)
         for out in _outs
         for trans, order in (("", "row_major"), ("_trans", "col_major"))
     }
 for _dtype in ("float16", "float32", "int32"):
-    _short = _SHORT[_dtype]
+    _short = SHORT[_dtype]
     TEXTS[f"wmma_fill_16x16x16_{_short}"] = _fill(_dtype)
     for _scope, _called in _SCOPES.items():
         TEXTS |= {

@@ -10,6 +10,7 @@ from workbench.history.step import value_text
 from workbench.intrin import TensorIntrin
 from workbench.ir import Block, Const, Expr, For, PrimFunc, once
 from workbench.schedule import BlockHandle, LoopHandle, Schedule
+from workbench.tuning.tensor_tiling import by_tiles, pipeline_tiles
 from workbench.verbs.nest import divisors
 
 TILE, WARP, VECTOR = 16, 32, 8
@@ -113,10 +114,10 @@ def in_tiles(sch: Schedule, calls: Calls, block: Pair, warps: Pair, depth: int) 
                        (j_1, "threadIdx.z")):  # fmt: skip
         sch.bind(loop, axis)
     sch.reverse_compute_at(out, j_1)
-    by_tiles(sch, out)
+    by_tiles(sch, out, (TILE, TILE))
     for name in held:
         sch.compute_at(name, k_1)
-        by_tiles(sch, name)
+        by_tiles(sch, name, (TILE, TILE))
     for name in shared:
         sch.compute_at(name, k_0)
         by_all(sch, name, warps)
@@ -170,13 +171,6 @@ def lay_out(sch: Schedule, held: list[BlockHandle]) -> None:
         sch.transform_layout(name, ("write", 0), f"lambda i, j: ({HELD.format(near, far)})")
 
 
-def by_tiles(sch: Schedule, name: BlockHandle) -> None:
-    """The copy `name` tile by tile."""
-    i, j = sch.get_loops(name)[-2:]
-    (i_0, i_1), (j_0, j_1) = (sch.split(loop, [None, TILE]) for loop in (i, j))
-    sch.reorder(i_0, j_0, i_1, j_1)
-
-
 def by_all(sch: Schedule, name: BlockHandle | str, warps: Pair) -> None:
     """The copy `name` by all threads of a block, 16 bytes at a time."""
     cells = sch.fuse(*sch.get_loops(name)[-2:])
@@ -222,19 +216,7 @@ def under_way(func: PrimFunc, tiles: int, *, ahead: bool = False) -> PrimFunc:
     """
     sch = Schedule(func)
     turns, steps = turns_of(sch)
-    sch.unroll(steps)
-    if not ahead:
-        sch.pipeline(turns, stages=[0, 0, tiles - 1], async_stages=[0])
-        return sch.func
-    sch.pipeline(steps, stages=[0, 0, 1])
-    last = tiles - 1
-    sch.pipeline(
-        turns,
-        stages=[0, 0, last - 1, last, last],
-        order=[0, 1, 3, 2, 4],
-        copies={"A_shared_warp": 1, "B_shared_warp": 1},
-        async_stages=[0],
-    )
+    pipeline_tiles(sch, turns, steps, tiles, ("A_shared_warp", "B_shared_warp") if ahead else ())
     return sch.func
 
 

@@ -17,7 +17,15 @@ from workbench.history.handles import BlockHandle, LoopHandle
 from workbench.ir import Block, BufferRegion, Var, dtypes
 from workbench.schedule import Schedule
 from workbench.target import Target
-from workbench.tuning.loops import number, tile_loops, times, unroll_inner
+from workbench.tuning.loops import (
+    VECTOR_BYTES,
+    fetch,
+    number,
+    tile_loops,
+    times,
+    unroll_inner,
+    width,
+)
 from workbench.tuning.space import require
 from workbench.tuning.split_sum import most_parts, split_sum
 
@@ -25,7 +33,6 @@ MAX_INNERMOST = 64  # as MetaSchedule's for CUDA
 MOST_VIRTUAL_THREADS = 8  # as TVM's VerifyGPUCode
 MOST_SUMS = 224  # a thread has at most 255 registers on any NVIDIA GPU; indices take some
 LEAST_THREADS = 32  # a warp
-VECTOR_BYTES = 16
 UNROLLED = (0, 16, 64, 512)  # of MetaSchedule's steps, those that differ in what nvcc makes
 
 
@@ -97,8 +104,8 @@ def _choose(
         tiles=Tiles(tuple(S), tuple(tile[-3:] for tile in R)),
         parts=prod(R[0][:-3]),
         reads=reads,
-        widths=tuple(_width(sch, region) for region in reads),
-        stored=_width(sch, body.writes[0]),
+        widths=tuple(width(sch, region.buffer.dtype) for region in reads),
+        stored=width(sch, body.writes[0].buffer.dtype),
         near=sch.sample_categorical([0, 1], probs=[0.5, 0.5]),
         unrolled=sch.sample_categorical(UNROLLED, probs=[1 / len(UNROLLED)] * len(UNROLLED)),
     )
@@ -133,9 +140,9 @@ def _tile(
         sch.compute_at(copy, levels[4][-1])
         _vectorize(sch, copy, levels[4][-1], lanes)
     outer, threads = levels[3][-1], tiles.level(2)
-    for copy, width in zip(copies, chosen.widths, strict=True):
+    for copy, wide in zip(copies, chosen.widths, strict=True):
         sch.compute_at(copy, outer)
-        _fetch(sch, copy, outer, threads, width, chosen.unrolled)
+        fetch(sch, copy, outer, [("threadIdx.x", threads)], wide, chosen.unrolled)
     unroll_inner(sch, [loop for level in levels[4:] for loop in level], chosen.unrolled)
     sch.decompose_reduction(block, levels[3][0])
 
@@ -150,13 +157,6 @@ def _levels(
 
 def _written(block: Block) -> set[object]:
     return {region.buffer for region in block.writes}
-
-
-def _width(sch: Schedule, region: BufferRegion) -> int:
-    """How many values a thread fetches at a time: chosen, at most 16 bytes."""
-    size = dtypes.itemsize(region.buffer.dtype)
-    widths = [width for width in (1, 2, 4, 8, 16) if width * size <= VECTOR_BYTES]
-    return sch.sample_categorical(widths, probs=[1 / len(widths)] * len(widths))
 
 
 def _check(block: Block, reads: Sequence[BufferRegion], tiles: Tiles, target: Target) -> None:
@@ -183,27 +183,6 @@ def _shared_bytes(block: Block, region: BufferRegion, tiles: Tiles) -> int:
     box = relax(region.region, counts, region.buffer.shape)
     cells = prod(number(dim.extent) for dim in box)
     return cells * dtypes.itemsize(region.buffer.dtype)
-
-
-def _fetch(
-    sch: Schedule, copy: BlockHandle, outer: LoopHandle, threads: int, width: int, most: int
-) -> None:
-    """All threads of a block fetch the tile together, side by side, `width` values at a time.
-
-    At most `most` turns of a thread are written out: it waits for their loads together, where nvcc
-    writes out 4 turns of a loop whose last turn has a guard.
-    """
-    loops = sch.get_loops(copy)
-    own = loops[loops.index(outer) + 1 :]
-    together = sch.fuse(*own) if len(own) > 1 else own[0]
-    wide = width > 1 and times(sch, together) % width == 0
-    if wide:  # before the turns are cut, so that a guard is around whole vectors
-        together, vector = sch.split(together, factors=[None, width])
-    turn, lane = sch.split(together, factors=[None, threads])
-    sch.bind(lane, "threadIdx.x")
-    if wide:
-        sch.vectorize(vector)
-    unroll_inner(sch, [turn], most)
 
 
 def _vectorize(sch: Schedule, copy: BlockHandle, outer: LoopHandle, width: int) -> None:

@@ -6,6 +6,7 @@ from math import prod
 
 from workbench.history.handles import BlockHandle
 from workbench.ir import Block
+from workbench.ir.places import places
 from workbench.schedule import Schedule, ScheduleError
 from workbench.target import Target
 from workbench.tuning.cpu_tiling import cpu_tiling
@@ -13,6 +14,7 @@ from workbench.tuning.cross_thread import cross_thread_reduction, reads_again
 from workbench.tuning.loops import number, tile_loops
 from workbench.tuning.multi_level_tiling import LEAST_THREADS, multi_level_tiling
 from workbench.tuning.space import Space, require
+from workbench.tuning.tensor_tiling import tensor_product, tensor_tiling
 
 THREADS = (32, 64, 128, 256, 512, 1024)  # a block's, of those MetaSchedule's AutoBind tries
 
@@ -21,7 +23,8 @@ def ready(target: Target) -> Space:
     """A space for any program of sums and elementwise blocks on `target`, a GPU or a CPU.
 
     In order: each sum is tiled in all levels, "SSSRRSRS" on a GPU, where one of few cells may be
-    split into parts, and "SSRSRS" on a CPU; on a GPU, threads share out one that reads each value
+    split into parts, "SSSRRS" for its Tensor Cores where they multiply what it does, and "SSRSRS"
+    on a CPU; on a GPU, threads share out one that reads each value
     once, or has fewer cells than a warp has threads; a block that can be is inlined into its
     readers, else into what makes its input; and what has no threads on a GPU yet is bound to them.
 
@@ -35,8 +38,11 @@ def ready(target: Target) -> Space:
         sums = [block for block in sch.get_blocks() if _is_sum(sch, block)]
         own = sch.get_blocks()
         for block in sums:
+            multiplied = tensor_product(_node(sch, block), target)
             if target.is_cpu:
                 cpu_tiling(sch, block)
+            elif multiplied:
+                tensor_tiling(sch, block, *multiplied, target)
             elif _tiled(_node(sch, block)):
                 multi_level_tiling(sch, block, target)
             else:
@@ -80,8 +86,9 @@ def _inline(sch: Schedule, block: BlockHandle) -> None:
 
 
 def _has_threads(sch: Schedule, block: BlockHandle) -> bool:
-    loops = [sch.get(loop) for loop in sch.get_loops(block)]
-    return any(not isinstance(loop, Block) and loop.kind == "thread_binding" for loop in loops)
+    where = places(sch.func)
+    loops = where.all_loops_above(where.blocks[block.key])
+    return any(loop.kind == "thread_binding" for loop in loops)
 
 
 def _bind(sch: Schedule, block: BlockHandle, target: Target) -> None:
