@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 import numpy as np
@@ -16,20 +17,26 @@ from workbench.tuning.product import product_of
 from workbench.tuning.tensor_tiling import tensor_product
 
 H100, T4 = target.get("nvidia/h100"), target.get("nvidia/tesla-t4")
-ROWS, COLUMNS, TERMS = 32, 48, 64
+
+
+SIZES = {"m": 32, "n": 48, "k": 64}
 
 
 def product(
-    dtype: str = "float16", out: str = "float32", a: str = "mk", b: str = "kn", batch: int = 0
+    dtype: str = "float16",
+    out: str = "float32",
+    a: str = "mk",
+    b: str = "kn",
+    batch: int = 0,
+    sizes: Mapping[str, int] = SIZES,
 ) -> PrimFunc:
     """A product whose operands lie as `a` and `b` say, each with an axis `batch` ahead, if any."""
-    sizes = {"m": ROWS, "n": COLUMNS, "k": TERMS}
     apart = (batch,) if batch else ()
     A, B = (
         te.placeholder((*apart, *(sizes[axis] for axis in axes)), name=name, dtype=dtype)
         for name, axes in (("A", a), ("B", b))
     )
-    k = te.reduce_axis((0, TERMS), name="k")
+    k = te.reduce_axis((0, sizes["k"]), name="k")
 
     def value(*place):
         *ahead, m, n = place
@@ -38,7 +45,9 @@ def product(
         x, y = (f if out == dtype else f.astype(out) for f in factors)
         return te.sum(x * y, axis=k)
 
-    return te.create_prim_func([A, B, te.compute((*apart, ROWS, COLUMNS), value, name="C")])
+    return te.create_prim_func(
+        [A, B, te.compute((*apart, sizes["m"], sizes["n"]), value, name="C")]
+    )
 
 
 def convolution(relu: bool = False) -> PrimFunc:
@@ -60,6 +69,8 @@ PROGRAMS = {
     "bytes": product("int8", "int32"),
     "bytes, B by columns": product("int8", "int32", b="nk"),
     "bytes by columns": product("int8", "int32", a="km", b="nk"),
+    "tails": product(sizes={"m": 25, "n": 30, "k": 40}),
+    "a tail of rows": product(b="nk", sizes={"m": 40, "n": 32, "k": 32}),
     "convolution": convolution(),
     "convolution and ReLU": convolution(relu=True),
 }
@@ -162,7 +173,7 @@ def test_loops_in_another_order_are_taken():
         (product("bfloat16"), "nvidia/tesla-t4"),
         (product("int8", "int32"), "nvidia/tesla-t4"),  # wmma of bytes asks for other rows
         (product("float32"), "nvidia/h100"),  # by TF32 the sums would be others
-        (script.parse(TEXT.replace("32", "31").replace("float31", "float32")), "nvidia/h100"),
+        (product(sizes={"m": 7, "n": 32, "k": 32}), "nvidia/h100"),  # most would be filled up
     ],
 )
 def test_what_a_gpu_has_no_tiles_for_is_tiled_as_ever(func, gpu):

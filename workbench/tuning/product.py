@@ -6,7 +6,7 @@ are summed over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -52,6 +52,10 @@ class Product:
         """How many rows, columns and terms it has."""
         rows, columns, terms = map(size, (self.rows, self.columns, self.terms))
         return rows, columns, terms
+
+    def fits(self, tile: tuple[int, int, int]) -> bool:
+        """Whether its rows, columns and terms are whole tiles of so many."""
+        return not any(n % cells for n, cells in zip(self.sizes, tile, strict=True))
 
     def terms_last(self, operand: int) -> bool:
         """Whether neighbours in memory, of A for 0 and of B for 1, are summed over."""
@@ -120,12 +124,18 @@ def _from_zero(block: Block) -> bool:
 
 
 def two_axes(
-    sch: Schedule, block: BlockHandle, product: Product, turned: tuple[bool, bool], through: int
+    sch: Schedule,
+    block: BlockHandle,
+    product: Product,
+    turned: tuple[bool, bool],
+    tile: tuple[int, int, int],
+    through: int,
 ) -> tuple[list[BlockHandle], BlockHandle | None]:
     """Let `block`, a `product`, run by rows, columns and terms, on copies in shared memory.
 
-    Of what is `turned` a row of memory has all rows or columns of one term. Returns the copies of A
-    and B and, where sums go `through` shared memory, theirs.
+    Of what is `turned` a row of memory has all rows or columns of one term. Copies are filled up
+    with zeros to whole tiles of so many rows, columns and terms. Returns the copies of A and B and,
+    where sums go `through` shared memory, theirs.
     """
     every = node_of(sch, block).iter_vars
     apart = [(it,) for it in product.apart]
@@ -134,16 +144,40 @@ def two_axes(
     by_columns = [*apart, terms, columns] if turned[1] else [*apart, columns, terms]
     copies = []
     for region, axes in zip(product.regions, (by_rows, by_columns), strict=True):
-        copy = sch.reindex_cache_read(block, region, "shared", _map(every, axes))
+        copy = sch.reindex_cache_read(block, region, "global", _map(every, axes))
         _run_by(sch, copy, [it for it in every if any(it in axis for axis in axes)], axes)
         copies.append(copy)
     stored = None
     if through:
         axes = [*apart, rows, columns]
-        stored = sch.reindex_cache_write(block, 0, "shared.dyn", _map(every, axes))
+        stored = sch.reindex_cache_write(block, 0, "global", _map(every, axes))
         _run_by(sch, stored, [it for it in every if it.kind == "spatial"], axes)
     _run_by(sch, block, every, [*apart, rows, columns, terms])
+    if not product.fits(tile):
+        sch.pad_einsum(block, [*(1 for _ in apart), *tile])
+        copies = [_next(sch, copy, sch.get_consumers, block, sch.compute_inline) for copy in copies]
+        if stored:
+            stored = _next(sch, stored, sch.get_producers, block, sch.reverse_compute_inline)
+    for copy in copies:
+        sch.set_scope(copy, 0, "shared")
+    if stored:
+        sch.set_scope(block, 0, "shared.dyn")
     return copies, stored
+
+
+def _next(
+    sch: Schedule,
+    copy: BlockHandle,
+    beside: Callable[[BlockHandle], list[BlockHandle]],
+    block: BlockHandle,
+    inline: Callable[[BlockHandle], None],
+) -> BlockHandle:
+    """The copy that lies between `copy` and `block`, done at once; itself, if there is none."""
+    (found,) = beside(copy)
+    if found == block:
+        return copy
+    inline(copy)
+    return found
 
 
 def iterated(sch: Schedule, block: BlockHandle) -> list[LoopHandle]:

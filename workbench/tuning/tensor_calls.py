@@ -33,6 +33,11 @@ class WarpCalls:
     terms: int  # of a tile
     packed: int
 
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """How many rows, columns and terms a call multiplies."""
+        return N, N, self.terms
+
     def shape(self, operand: int) -> tuple[int, int]:
         """How many cells a tile of A, B or the sums has in memory, down and across."""
         if operand == 2:

@@ -22,6 +22,7 @@ from workbench.tuning.product import Product, iterated, node_of, product_of, two
 from workbench.tuning.space import require
 from workbench.tuning.tensor_calls import N, WarpCalls, warp_calls
 
+MOST_FILLED_UP = 2  # times what is multiplied, in whole tiles
 MOST_TILES = 4  # of a warp, each way, as MetaSchedule's
 MOST_SUMS = 224  # registers of a thread for them; indices and operands take the rest
 MOST_UNDER_WAY = 4  # tiles of a block in shared memory at a time
@@ -50,13 +51,16 @@ class _Chosen:
 
 
 def tensor_product(block: Block, target: Target) -> tuple[Product, WarpCalls] | None:
-    """What `block` multiplies, and what `target` has for whole tiles of it; None if it has not."""
+    """What `block` multiplies, and what `target` has for it; None where it has nothing.
+
+    Or where more than half of its whole tiles would be filled up.
+    """
     product = product_of(block)
     calls = product and warp_calls(product, target)
     if not product or not calls:
         return None
-    rows, columns, terms = product.sizes
-    return None if rows % N or columns % N or terms % calls.terms else (product, calls)
+    whole = prod(-(-n // cells) * cells for n, cells in zip(product.sizes, calls.tile, strict=True))
+    return (product, calls) if whole <= MOST_FILLED_UP * prod(product.sizes) else None
 
 
 def tensor_tiling(
@@ -68,11 +72,12 @@ def tensor_tiling(
     have to where rows and columns are not the axes of their buffer, how rows lie in shared memory,
     how many tiles are under way, and whether a warp loads ahead.
     """
-    through = _one(sch, [0, 1] if product.plain else [1])
-    shared, stored = two_axes(sch, block, product, calls.turned, through)
+    plain = product.plain and product.fits(calls.tile)
+    through = _one(sch, [0, 1] if plain else [1])
+    shared, stored = two_axes(sch, block, product, calls.turned, calls.tile, through)
     held = tuple(sch.cache_read(block, k, calls.scopes[n]) for n, k in enumerate(product.regions))
     *apart, i, j, k = iterated(sch, block)
-    cut = ((i, N), (j, N), (k, calls.terms))
+    cut = zip((i, j, k), calls.tile, strict=True)
     outer, inner = zip(*(sch.split(loop, factors=[None, n]) for loop, n in cut), strict=True)
     chosen = _choose(sch, product, calls, outer, target)
     _check(product, calls, chosen, target)
