@@ -1,6 +1,5 @@
 """Actions: every primitive's verdict at a place agrees with what applying it does."""
 
-import time
 
 import pytest
 
@@ -148,16 +147,6 @@ def test_a_verdict_is_what_applying_shows(name: str, place: str) -> None:
                 sch.apply(verdict.verb, place, *rest, **named)
                 ir.verify(sch.func)
             sch.goto(0)
-
-
-@pytest.mark.parametrize("place", ["i_0", "i_1", "B"])
-def test_actions_are_cheap(place: str) -> None:
-    sch = wb.Schedule(script.parse(programs.WINDOW))
-    sch.split("i", factors=[None, 4])
-    sch.actions(place)
-    start = time.perf_counter()
-    sch.fork().actions(place)
-    assert time.perf_counter() - start < 0.1  # some 5 ms on a quiet machine
 
 
 def test_what_no_name_tells_apart_is_not_offered() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,18 @@ from workbench.diag import Fail
 from workbench.draw import GPU
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Verdict
+from workbench.widgets.ask import session
 from workbench.widgets.page.costs import MODEL, count, totals_of
 from workbench.widgets.page.guess import Guess, amount_text, changed_most, guess, weighed
 from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.question import NOT_SURE
 from workbench.widgets.still.offline import last_page
+
+
+@pytest.fixture(autouse=True)
+def _at_leisure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model counts as slow, however busy this machine is."""
+    monkeypatch.setattr(session, "SLOW", inf)
 
 
 def stepped(**options: Any) -> Lab:
