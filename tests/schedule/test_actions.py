@@ -1,6 +1,5 @@
 """Actions: every primitive's verdict at a place agrees with what applying it does."""
 
-
 import pytest
 
 import workbench as wb

@@ -142,25 +142,28 @@ def two_axes(
     rows, columns, terms = product.rows, product.columns, product.terms
     by_rows = [*apart, terms, rows] if turned[0] else [*apart, rows, terms]
     by_columns = [*apart, terms, columns] if turned[1] else [*apart, columns, terms]
+    whole = product.fits(tile)
     copies = []
     for region, axes in zip(product.regions, (by_rows, by_columns), strict=True):
-        copy = sch.reindex_cache_read(block, region, "global", _map(every, axes))
+        scope = "shared" if whole else "global"
+        copy = sch.reindex_cache_read(block, region, scope, _map(every, axes))
         _run_by(sch, copy, [it for it in every if any(it in axis for axis in axes)], axes)
         copies.append(copy)
     stored = None
     if through:
         axes = [*apart, rows, columns]
-        stored = sch.reindex_cache_write(block, 0, "global", _map(every, axes))
+        scope = "shared.dyn" if whole else "global"
+        stored = sch.reindex_cache_write(block, 0, scope, _map(every, axes))
         _run_by(sch, stored, [it for it in every if it.kind == "spatial"], axes)
     _run_by(sch, block, every, [*apart, rows, columns, terms])
-    if not product.fits(tile):
-        sch.pad_einsum(block, [*(1 for _ in apart), *tile])
-        copies = [_next(sch, copy, sch.get_consumers, block, sch.compute_inline) for copy in copies]
-        if stored:
-            stored = _next(sch, stored, sch.get_producers, block, sch.reverse_compute_inline)
+    if whole:
+        return copies, stored
+    sch.pad_einsum(block, [*(1 for _ in apart), *tile])
+    copies = [_next(sch, copy, sch.get_consumers, block, sch.compute_inline) for copy in copies]
     for copy in copies:
         sch.set_scope(copy, 0, "shared")
     if stored:
+        stored = _next(sch, stored, sch.get_producers, block, sch.reverse_compute_inline)
         sch.set_scope(block, 0, "shared.dyn")
     return copies, stored
 
