@@ -27,7 +27,7 @@ from workbench.ir import PrimFunc
 from workbench.target import Target
 from workbench.tuning.ready import ready
 from workbench.tuning.score import Scored, are_those, scored
-from workbench.tuning.space import Decisions, Space, candidate, draft
+from workbench.tuning.space import Decisions, Space, candidate
 from workbench.tuning.trial import Refusal
 
 Job: TypeAlias = tuple[str, tuple[str, str] | None, str, str]
@@ -181,8 +181,8 @@ def serve() -> None:
         while True:
             job, whole, decisions = pickle.load(source)
             program, space, target, model = _told(job)
-            make = candidate if whole else draft
-            found = scored(0, make(program, space, target, decisions, Random(0)), model)
+            made = candidate(program, space, target, decisions, Random(0), whole=whole)
+            found = scored(0, made, model)
             none_drawn = are_those(found.decisions, decisions)  # by another generator
             _say(sink, found.sent if none_drawn else None)
 
