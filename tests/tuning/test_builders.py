@@ -19,7 +19,6 @@ from workbench.tuning.trial import Refusal
 
 CUDA, H200 = target.get("cuda"), target.get("nvidia/h200")
 SHORTER = script.parse(script.show(VECTOR).replace("1024", "512"))
-COMMON = (4, 1, 128, 1), 0
 ASKED = [((8, 1, 128, 1), 0), ((512, 1, 1, 2), 1), ((2, 2, 64, 4), 1)]
 
 
@@ -78,16 +77,16 @@ def test_one_that_ends_is_not_waited_for():
 
 @pytest.mark.fuzz
 def test_searches_of_several_programs_share_them():
+    asked = {VECTOR: ((8, 1, 128, 1), 0), SHORTER: ((4, 1, 128, 1), 0)}
     processes = Processes(1)
     try:
-        both = [Builders(one, space, CUDA, H200, processes) for one in (VECTOR, SHORTER)]
-        assert len(processes.alive) == 1 and [one.count for one in both] == [1, 1]
-        for program, builders in zip((VECTOR, SHORTER), both, strict=True):
-            search = Search(program, space, CUDA, H200, "random", 0)
-            own = search.draft(0, COMMON, Random(0))
+        both = {one: Builders(one, space, CUDA, H200, processes) for one in asked}
+        for program, builders in both.items():
+            decisions = asked[program]
+            own = Search(program, space, CUDA, H200, "random", 0).draft(0, decisions, Random(0))
             assert isinstance(own, Scored)
-            assert builders.build([COMMON], whole=False) == {COMMON: own.light}
-        assert len(processes.alive) == 1
+            assert builders.build([decisions], whole=False) == {decisions: own.light}
+        assert len(processes.alive) == 1 and [one.count for one in both.values()] == [1, 1]
     finally:
         processes.close()
 

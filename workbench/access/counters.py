@@ -93,7 +93,8 @@ def stopped(
 
 def _open(conditions: Iterable[Expr], inner: Bounds) -> list[Expr]:
     """Those of `conditions` that are not proved to hold in all turns of `inner`."""
-    return [condition for condition in conditions if not arith.prove(condition, inner)]
+    known = arith.Simplifier(inner)
+    return [condition for condition in conditions if not arith.proved(condition, known)]
 
 
 def _told_by(e: Expr, counted: Expr, counter: Var) -> Expr:

@@ -157,7 +157,8 @@ def up_to(size: Size, dtype: str = "int32") -> tuple[int, int]:
 
 def is_index(e: Expr, size: Size, dom: Bounds) -> bool:
     """Whether `e` is proved to be an index into a dimension of that `size`."""
-    return prove(e >= 0, dom) and prove(e < size, dom)
+    known = _under(dom)
+    return proved(e >= 0, known) and proved(e < size, known)
 
 
 def last_of(ends: tuple[int, int]) -> Size:
