@@ -30,7 +30,7 @@ from workbench.tuning.score import Scored, are_those, scored
 from workbench.tuning.space import Decisions, Space, candidate
 from workbench.tuning.trial import Refusal
 
-Job: TypeAlias = tuple[str, tuple[str, str] | None, str, str]
+Job: TypeAlias = tuple[str, tuple[str, str], str, str]
 """The text of a program, the module and name of its space, and the names of both targets."""
 
 LEAST_CORES = 4  # with fewer, importing the workbench anew takes what they would spare
@@ -86,7 +86,7 @@ class Builders:
     ) -> None:
         known = all(targets.CATALOGUE.get(one.name) == one for one in (target, model))
         named = _named(space)
-        self._job = (script.show(program), named, target.name, model.name)
+        self._job: Job = (script.show(program), named or ("", ""), target.name, model.name)
         self._processes = processes if known and named else Processes(0)
         self._processes.start()
 
