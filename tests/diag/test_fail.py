@@ -101,3 +101,16 @@ def test_a_sentence_without_names_to_cut_ends_early():
     fail = Fail("Can't do this: " + "so many words, " * 12)
     assert len(fail.headline) <= 120 and fail.headline.endswith(" so many…")
     assert fail.detail.endswith("so many words, .")
+
+
+def test_the_place_is_drawn_once_and_where_it_is_read():
+    drawn: list[str] = []
+
+    def draw() -> str:
+        drawn.append("once")
+        return "   1 | for i in range(8):"
+
+    fail = Fail("Can't split `i`", where=draw)
+    assert fail.headline and not drawn
+    assert fail.where in str(fail) and fail.where in fail._repr_html_()
+    assert drawn == ["once"]

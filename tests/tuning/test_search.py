@@ -15,7 +15,7 @@ from tests.tuning.programs import VECTOR, Planted, planted, space
 from workbench import script, target, tuning
 from workbench.tuning.decision_model import DecisionModel
 from workbench.tuning.search import Search
-from workbench.tuning.space import draft
+from workbench.tuning.space import candidate
 from workbench.verbs.choices import CategoricalDomain, TileDomain
 
 
@@ -101,7 +101,7 @@ def test_what_is_not_proved_is_ranked_and_no_trial(strategy: str):
             sch.bind(inner, "threadIdx.x")
 
     cuda = target.get("cuda")
-    assert draft(VECTOR, some, cuda, (1,), Random(0)).kernels
+    assert candidate(VECTOR, some, cuda, (1,), Random(0), whole=False).kernels
     search = Search(VECTOR, some, cuda, cuda, strategy, 0)
     made, refused = search.batch(0, 3, [], [])
     assert sorted(trial.decisions for trial, _ in made) == [(0,), (2,)]

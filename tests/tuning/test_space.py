@@ -175,7 +175,8 @@ def test_a_space_hands_back_the_schedule_it_was_given_or_nothing():
 def test_candidates_that_are_built_at_once_leave_warnings_as_they_were(monkeypatch):
     """What `catch_warnings` restores is the process's: the last to leave would restore silence."""
     both, before = threading.Barrier(2), list(warnings.filters)
-    drafts = [tuning.space.draft(VECTOR, space, H200, ((8, 1, 128, 1), 0), Random(0))] * 2
+    decisions = (8, 1, 128, 1), 0
+    drafts = [tuning.candidate(VECTOR, space, H200, decisions, Random(0), whole=False)] * 2
     entered: list[int] = []
 
     def build(*_: object) -> None:

@@ -12,7 +12,8 @@ import workbench as wb
 from tests.tuning.programs import VECTOR, space
 from workbench import script, tuning
 from workbench.ir import PrimFunc
-from workbench.tuning import Candidate, Ended, Outcome, Trial
+from workbench.tuning import Candidate, Ended, Outcome, Trial, tasks
+from workbench.tuning.builders import Builders, Processes
 from workbench.tuning.tasks import expected_gain
 
 
@@ -109,6 +110,33 @@ def test_a_search_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
         assert len(other.outcomes) == len(one.outcomes)
     again = measurers()
     assert shared(again, folder=parts) == [0, 0, 0]
+
+
+@pytest.mark.fuzz  # it imports the workbench in another process
+def test_all_programs_have_the_processes_that_build_ahead(monkeypatch):
+    """There are more programs than processes; each may use all of them, one after the other."""
+    answers: dict[str, int] = {}
+    build, started = Builders.build, Processes.start
+
+    def asked(self: Builders, many: Any, whole: bool) -> Any:
+        found = build(self, many, whole)
+        answers[self._job[0]] = answers.get(self._job[0], 0) + len(found)
+        return found
+
+    counts: list[int] = []
+
+    def start(self: Processes) -> None:
+        started(self)
+        counts.append(len(self.alive))
+
+    monkeypatch.setattr(Builders, "build", asked)
+    monkeypatch.setattr(Processes, "start", start)
+    monkeypatch.setattr(tasks, "useful", lambda trials: 2)
+    kept = tuning.tune_tasks(
+        SIZES, target="cuda", space=space, trials=6, per_batch=2, measurers=[Taking(1e-6)] * 3
+    )
+    assert all(kept) and counts == [2, 2, 2]
+    assert set(answers) == {script.show(func) for func in SIZES} and min(answers.values()) > 0
 
 
 def test_each_has_its_schedule_and_all_that_was_tried():

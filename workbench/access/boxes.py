@@ -62,14 +62,15 @@ def _boxes_at(corner: Sequence[Expr], sizes: Sequence[int]) -> Box:
 
 def inside(needed: Box, made: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
     """Whether the box `needed`, as far as it is in `shape`, is proved to be inside `made`."""
-    return all(_in_range(b, a, size, dom) for a, b, size in zip(made, needed, shape, strict=True))
+    known = arith.Simplifier(dom)
+    return all(_in_range(b, a, n, known) for a, b, n in zip(made, needed, shape, strict=True))
 
 
-def _in_range(needed: Range, made: Range, size: int, dom: Bounds) -> bool:
+def _in_range(needed: Range, made: Range, size: int, known: arith.Simplifier) -> bool:
     end = made.min + made.extent
-    begins = arith.prove(needed.min >= made.min, dom) or arith.prove(made.min <= 0, dom)
+    begins = arith.proved(needed.min >= made.min, known) or arith.proved(made.min <= 0, known)
     ends = needed.min + needed.extent <= end
-    return begins and (arith.prove(ends, dom) or arith.prove(end >= size, dom))
+    return begins and (arith.proved(ends, known) or arith.proved(end >= size, known))
 
 
 # --- without a gap -------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from workbench.ir import (
     Expr,
     Node,
     Size,
+    SizeVar,
     Var,
     const,
     dtypes,
@@ -92,7 +93,8 @@ def stopped(
 
 def _open(conditions: Iterable[Expr], inner: Bounds) -> list[Expr]:
     """Those of `conditions` that are not proved to hold in all turns of `inner`."""
-    return [condition for condition in conditions if not arith.prove(condition, inner)]
+    known = arith.Simplifier(inner)
+    return [condition for condition in conditions if not arith.proved(condition, known)]
 
 
 def _told_by(e: Expr, counted: Expr, counter: Var) -> Expr:
@@ -210,6 +212,8 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
 
 def rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
     """Each `a`, `width` and `b` of which `expr` is ``a * width + b``; sizes tell the width."""
+    if not _has_sizes(expr):
+        return
     known = arith.Simplifier({})
     total = known.sum_of(expr)
     for digit, factor in total.digits.items():
@@ -253,7 +257,8 @@ def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds
         ends = [b // a for a, b in zip(cuts, [*cuts[1:], size], strict=True)]
         inner = {**inner, **{d: (0, n - 1) for d, n in zip(digits, ends, strict=True)}}
         total = sum((d * step for d, step in digits.items()), start=const(0, source.dtype))
-        result = [arith.simplify(substitute(v, {counter: total}), inner) for v in changed]
+        short = arith.Simplifier(inner).simplify
+        result = [short(substitute(v, {counter: total})) for v in changed]
     return result, inner
 
 
@@ -273,9 +278,13 @@ def _rows_untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], 
     return result, inner
 
 
+def _has_sizes(e: Expr) -> bool:
+    return any(isinstance(v, SizeVar) for v in free_vars(e))
+
+
 def _by_width(values: Sequence[Expr]) -> list[tuple[Expr, Expr]]:
     """What is divided in `values` by a width that sizes tell, with that width."""
-    nodes = (node for value in values for node in walk(value))
+    nodes = (node for value in values if _has_sizes(value) for node in walk(value))
     return [(n.a, n.b) for n in nodes if isinstance(n, BinOp) and n.op in ("//", "%")
             and arith.by_sizes(n.b) and not arith.by_sizes(n.a)]  # fmt: skip
 
@@ -306,7 +315,7 @@ def rows_counted(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bou
 def _tangles(values: Sequence[Expr]) -> dict[Expr, set[int]]:
     """What ``//`` and ``%`` are taken of in `values`, and by how much."""
     found: dict[Expr, set[int]] = {}
-    known = arith.Simplifier({})
+    known = arith.anywhere()
     for node in (n for value in values for n in walk(value)):
         match node:
             case BinOp("//" | "%", source, Const(value=step)) if isinstance(step, int):
@@ -323,12 +332,15 @@ def _tangles(values: Sequence[Expr]) -> dict[Expr, set[int]]:
 
 def put(value: Expr, old: Expr, new: Expr) -> Expr:
     """`value` with every part equal to `old` replaced by `new`."""
-    used, known = variables(old), arith.Simplifier({})
+    used, known = variables(old), arith.anywhere()
 
     def visit(node: Node) -> Node:
-        if isinstance(node, Expr) and used == variables(node) and arith.same(node, old, known):
-            return new
-        return rebuild(node, visit)
+        if not isinstance(node, Expr):
+            return rebuild(node, visit)
+        own = variables(node)
+        if not used <= own:
+            return node  # nor does a part of it use all of them
+        return new if used == own and arith.same(node, old, known) else rebuild(node, visit)
 
     return visit(value)  # type: ignore[return-value]
 

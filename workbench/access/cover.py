@@ -404,8 +404,8 @@ def writes_all(block: Block, buffer: Buffer) -> bool:
 
 def _relative(access: Access[For], region: Box, dom: Bounds) -> Access[For]:
     """`access` told from the first cell of `region` on, so that what both move with is gone."""
-    pairs = zip(access.indices, region, strict=True)
-    return replace(access, indices=tuple(arith.simplify(i - r.min, dom) for i, r in pairs))
+    pairs, known = zip(access.indices, region, strict=True), Simplifier(dom)
+    return replace(access, indices=tuple(known.simplify(i - r.min) for i, r in pairs))
 
 
 def starts_all(block: Block, buffer: Buffer) -> bool:

@@ -117,8 +117,8 @@ class Unit:
     def used(self) -> set[Var]:
         """The variables that say what it does: in its bindings and its conditions."""
         told: list[Node] = [*(self.values.values() or [self.stmt]), *self.holds]
-        dom = arith.loop_bounds(self.loops)  # (i * 4 + j) // 4 uses no j
-        short = (arith.simplify(e, dom) if isinstance(e, Expr) else e for e in told)
+        known = arith.Simplifier(arith.loop_bounds(self.loops))  # (i * 4 + j) // 4 uses no j
+        short = (known.simplify(e) if isinstance(e, Expr) else e for e in told)
         return {v for value in short for v in free_vars(value)}
 
     @cached_property
@@ -203,7 +203,7 @@ def _buffers(node: Node) -> _Buffers:
     if isinstance(node, Block):
         private.update(dict.fromkeys(node.alloc_buffers))
     for part in (node,) if isinstance(node, (Expr, BufferStore)) else children(node):
-        if isinstance(part, Stmt) and not isinstance(part, BufferStore):
+        if isinstance(part, Stmt) and part is not node:
             for every, inside in zip(found, _buffers(part), strict=True):
                 every.update(dict.fromkeys(inside))
             continue

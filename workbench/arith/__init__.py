@@ -5,6 +5,7 @@ from workbench.arith.evaluate import evaluate
 from workbench.arith.injective import Counterexample, is_injective
 from workbench.arith.points import POINTS, Table, count_points, points, ranges_of
 from workbench.arith.prove import (
+    anywhere,
     bounds,
     conjuncts,
     ends_of,
@@ -33,6 +34,7 @@ __all__ = [
     "Simplifier",
     "Table",
     "access_regions",
+    "anywhere",
     "bounds",
     "by_sizes",
     "conjuncts",

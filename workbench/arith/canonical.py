@@ -9,7 +9,6 @@ int64 are reasoned about, since narrower and unsigned ones wrap around.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
@@ -53,8 +52,9 @@ def _content(e: Node) -> Hashable:
 def by_sizes(e: Expr) -> bool:
     """Whether sizes, and they alone, tell the value of `e`."""
     told = free_vars(e)
-    loads = any(isinstance(node, BufferLoad) for node in walk(e))
-    return bool(told) and not loads and all(isinstance(v, SizeVar) for v in told)
+    if not told or not all(isinstance(v, SizeVar) for v in told):
+        return False
+    return not any(isinstance(node, BufferLoad) for node in walk(e))
 
 
 REASONED = frozenset({"int32", "int64"})
@@ -68,27 +68,30 @@ class Digit(NamedTuple):
     upper: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(NamedTuple):
     """``const`` and each digit times its factor; digits keep the order in which they came."""
 
-    digits: dict[Digit, int] = field(default_factory=dict)
+    digits: dict[Digit, int]
     const: int = 0
 
     def plus(self, other: Sum, times: int = 1) -> Sum:
         """This sum and `times` the `other`; digits that cancel are gone, none are joined."""
-        digits = dict(self.digits)
-        for digit, factor in other.digits.items():
-            total = digits.get(digit, 0) + factor * times
-            if total:
-                digits[digit] = total
-            else:
-                digits.pop(digit, None)
+        digits = self.digits
+        if other.digits:
+            digits = digits.copy()
+            for digit, factor in other.digits.items():
+                total = digits.get(digit, 0) + factor * times
+                if total:
+                    digits[digit] = total
+                else:
+                    digits.pop(digit, None)
         return Sum(digits, self.const + other.const * times)
 
     def times(self, factor: int) -> Sum:
         """This sum multiplied by a number."""
-        return Sum().plus(self, factor)
+        if not factor:
+            return Sum({})
+        return Sum({d: f * factor for d, f in self.digits.items()}, self.const * factor)
 
     def shifted(self, by: int) -> Sum:
         """This sum and a number."""

@@ -15,7 +15,8 @@ def add(a: Interval, b: Interval) -> Interval:
 
 def scale(a: Interval, factor: int) -> Interval:
     """`factor` times each of `a`."""
-    low, high = (None if end is None else end * factor for end in a)
+    low = None if a[0] is None else a[0] * factor
+    high = None if a[1] is None else a[1] * factor
     return (low, high) if factor >= 0 else (high, low)
 
 
@@ -28,9 +29,12 @@ def hull(a: Interval, b: Interval) -> Interval:
 
 def meet(a: Interval, b: Interval) -> Interval:
     """What lies in both; either is a true statement about one value."""
-    lows = [end for end in (a[0], b[0]) if end is not None]
-    highs = [end for end in (a[1], b[1]) if end is not None]
-    return max(lows, default=None), min(highs, default=None)
+    low, high = a
+    if low is None or (b[0] is not None and b[0] > low):
+        low = b[0]
+    if high is None or (b[1] is not None and b[1] < high):
+        high = b[1]
+    return low, high
 
 
 def digit_interval(base: Interval, lower: int, upper: int | None) -> Interval:

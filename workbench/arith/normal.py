@@ -69,6 +69,11 @@ class Normal:
         """`e` with its operands simplified, and what that decides decided."""
         raise NotImplementedError
 
+    @property
+    def asked(self) -> int:
+        """Of how many expressions something is remembered."""
+        return len(self._number_of) + len(self._sums)
+
     # --- numbering parts --------------------------------------------------------------------
 
     def number(self, e: Node) -> int:
@@ -216,7 +221,7 @@ class Normal:
 
     def _in_rows(self, s: Sum, width: Expr) -> tuple[Sum, Sum]:
         """`s` as ``row * width + rest``, with all in `row` that is seen to be a multiple."""
-        by, row = self.sum_of(width), Sum()
+        by, row = self.sum_of(width), Sum({})
         for digit, factor in s.digits.items():
             times, left = divmod(factor, by.factor())
             over = None if left else self._over(digit, by.over(by.factor()))
@@ -268,6 +273,8 @@ class Normal:
 
     def tidy(self, s: Sum) -> Sum:
         """`s` with digits joined where that makes them fewer."""
+        if len(s.digits) < 2 and not self._cells and not self._part_sums:
+            return s
         digits = join_digits(s.digits)
         result = s if digits is s.digits else self._opened(Sum(digits, s.const))
         if self._cells:
@@ -506,7 +513,7 @@ class Normal:
         if digit.upper is not None or least is None or least < 0:
             return own
         if part.op == "%":
-            last = self.sum_of(part.b).shifted(-1) if highest else Sum()
+            last = self.sum_of(part.b).shifted(-1) if highest else Sum({})
             return self.div(last, digit.lower, part.dtype)
         end = self.tidy(self._at_ends(self.sum_of(part.a), highest))
         row, rest = self._in_rows(end.shifted(1) if highest else end, part.b)

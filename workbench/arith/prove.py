@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from threading import local
 
 from workbench.arith.canonical import REASONED, Bounds, SizedEnds, Sum, by_sizes
 from workbench.arith.normal import MOST
@@ -25,6 +26,36 @@ from workbench.ir import (
     walk,
 )
 
+MOST_ASKED = 1 << 14  # expressions: what was found out of them is forgotten then
+
+
+class _Anywhere(local):
+    """What a thread has found out that holds whatever values variables have.
+
+    Of one thread: two that number parts at a time would give different ones the same number.
+    """
+
+    def __init__(self) -> None:
+        self.known = Simplifier({})
+
+
+_ANYWHERE = _Anywhere()
+
+
+def anywhere() -> Simplifier:
+    """What is known already of expressions whatever values variables have.
+
+    Proofs ask the same without bounds again and again. It answers yes, no and numbers alone: how an
+    expression is written may depend on what was asked before.
+    """
+    if _ANYWHERE.known.asked > MOST_ASKED:
+        _ANYWHERE.known = Simplifier({})
+    return _ANYWHERE.known
+
+
+def _under(dom: Bounds | None) -> Simplifier:
+    return Simplifier(dom) if dom else anywhere()
+
 
 def bounds(e: Expr, dom: Bounds) -> tuple[int, int] | None:
     """Inclusive ends between which `e` lies for all values in `dom`; None where one is unknown.
@@ -33,7 +64,7 @@ def bounds(e: Expr, dom: Bounds) -> tuple[int, int] | None:
     >>> bounds(i * 4 + 3, {i: (0, 7)})
     (3, 31)
     """
-    low, high = Simplifier(dom).expr_interval(e)
+    low, high = _under(dom).expr_interval(e)
     return None if low is None or high is None else (low, high)
 
 
@@ -44,7 +75,7 @@ def prove(cond: Expr, dom: Bounds) -> bool:
     >>> prove(i * 4 + j < 32, {i: (0, 7), j: (0, 3)})
     True
     """
-    return proved(cond, Simplifier(dom))
+    return proved(cond, _under(dom))
 
 
 def proved(cond: Expr, known: Simplifier) -> bool:
@@ -75,7 +106,7 @@ def equal(a: Expr, b: Expr, dom: Bounds | None = None) -> bool:
     >>> equal(i // 8 * 8 + i % 8, i)
     True
     """
-    return a is b or same(a, b, Simplifier(dom or {}))
+    return a is b or same(a, b, _under(dom))
 
 
 def same(a: Expr, b: Expr, known: Simplifier) -> bool:
@@ -126,7 +157,8 @@ def up_to(size: Size, dtype: str = "int32") -> tuple[int, int]:
 
 def is_index(e: Expr, size: Size, dom: Bounds) -> bool:
     """Whether `e` is proved to be an index into a dimension of that `size`."""
-    return prove(e >= 0, dom) and prove(e < size, dom)
+    known = _under(dom)
+    return proved(e >= 0, known) and proved(e < size, known)
 
 
 def last_of(ends: tuple[int, int]) -> Size:
@@ -209,7 +241,7 @@ def linear(e: Expr, variables: Collection[Var]) -> tuple[dict[Var, int], Expr] |
     >>> linear(i * 4 + j, [i])[0][i]
     4
     """
-    known = Simplifier({})
+    known = anywhere()
     total = known.sum_of(e)
     factors: dict[Var, int] = {}
     rest = Sum({}, total.const)
@@ -221,4 +253,9 @@ def linear(e: Expr, variables: Collection[Var]) -> tuple[dict[Var, int], Expr] |
             return None
         else:
             rest = rest.plus(Sum({digit: factor}))
+    if rest.digits:  # written as `e` is, whatever was asked before
+        known = Simplifier({})
+        moving = known.sum_of(e).digits.items()
+        kept = {d: f for d, f in moving if known.part(d) not in factors}
+        rest = Sum(kept, total.const)
     return factors, known.expr_of(rest, e.dtype)

@@ -74,10 +74,12 @@ class Nest:
 
 def extent_of(loop: For) -> int:
     """How often `loop` runs, at most where sizes tell it; 1 where it varies."""
+    if isinstance(loop.extent, Const):
+        return int(loop.extent.value)
     if arith.by_sizes(loop.extent):
         ends = arith.bounds(loop.extent, {})
         return ends[1] if ends else MOST
-    return int(loop.extent.value) if isinstance(loop.extent, Const) else 1
+    return 1
 
 
 @once

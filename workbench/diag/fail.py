@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import PurePath
 from traceback import extract_tb
 
@@ -28,7 +29,13 @@ class Fail(Exception):
     """
 
     def __init__(
-        self, headline: str, *, asked: str = "", where: str = "", detail: str = "", hint: str = ""
+        self,
+        headline: str,
+        *,
+        asked: str = "",
+        where: str | Callable[[], str] = "",
+        detail: str = "",
+        hint: str = "",
     ) -> None:
         super().__init__(headline)
         asked, detail, hint = (visible(text, but="\n") for text in (asked, detail, hint))
@@ -38,9 +45,19 @@ class Fail(Exception):
         if self.headline != whole:
             detail = f"{whole}\n{detail}".rstrip()
         self.asked = asked
-        self.where = where
+        self._where = where
         self.detail = detail
         self.hint = hint
+
+    @property
+    def where(self) -> str:
+        """The program or source with the place marked.
+
+        It is drawn where somebody reads it: of what a search refuses, or tries, nobody does.
+        """
+        if not isinstance(self._where, str):
+            self._where = self._where()
+        return self._where
 
     def __str__(self) -> str:
         parts = [self.headline]

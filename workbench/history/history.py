@@ -56,7 +56,6 @@ class HistoryNode:
         self._far = self._far_ancestor()
         self.children: list[HistoryNode] = []
         self._by_step: dict[Any, HistoryNode] = {}  # its children, to be found at once
-        self._alike: dict[Any, list[HistoryNode]] = {}
         self._first: dict[Key, HistoryNode] = {}
 
     def _places_of(self, func: PrimFunc, edit: Edit | None) -> Places:
@@ -90,6 +89,11 @@ class HistoryNode:
     def text(self) -> str:
         """The function that the step changed, as text."""
         return script.show(self.func)
+
+    @cached_property
+    def likeness(self) -> tuple[str, int] | None:
+        """Equal for nodes of one verb whose programs print alike; None of the start."""
+        return _likeness(self.step.verb, self.places[self.func_name]) if self.step else None
 
     def path(self) -> list[HistoryNode]:
         """The nodes from the start to this one."""
@@ -206,7 +210,8 @@ class History:
 
     def twin(self, parent: HistoryNode, step: Step, made: Places) -> HistoryNode | None:
         """The child of `parent` that the verb of `step`, told in another way, made, too."""
-        func, alike = made.func, parent._alike.get(_likeness(step.verb, made), ())
+        func, like = made.func, _likeness(step.verb, made) if parent.children else None
+        alike = [node for node in parent.children if node.likeness == like]
         text = script.show(func) if alike else ""
         return next((n for n in alike if n.func_name == func.name and n.text == text), None)
 
@@ -231,8 +236,6 @@ class History:
             self.nodes.append(node)
             parent.children.append(node)
             parent._by_step.setdefault(step.key, node)
-            likeness = _likeness(step.verb, node.places[node.func_name])
-            parent._alike.setdefault(likeness, []).append(node)
         self.tried.discard(node)
         self._tell(node)
 

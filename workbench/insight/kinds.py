@@ -15,7 +15,7 @@ kinds multiply.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from math import gcd, prod
@@ -42,7 +42,8 @@ from workbench.ir import (
     binary,
     dtypes,
     free_vars,
-    walk,
+    once,
+    walk_statements,
 )
 
 MOST = 1 << 22  # values, or lanes, that are looked at one by one for an access
@@ -108,10 +109,9 @@ def examples_of_requests(kernel: Kernel, access: Access) -> Examples:
 
     Raises UnknownError where data or sizes decide, or there is too much to look at.
     """
-    varying = {n.loop_var for n in walk(kernel.body) if isinstance(n, For) and _varies(n)}
     index = access.indices[0]
     asked = [index, *access.guards]
-    if varying & {loop.var for loop in access.loops} or any(map(reads_memory, asked)):
+    if _varying(kernel) & {loop.var for loop in access.loops} or any(map(reads_memory, asked)):
         raise UnknownError
     period = WORD if access.buffer.scope == "shared" else SECTOR
     counter = _Counter(kernel, access, period)
@@ -134,8 +134,11 @@ def examples_of_requests(kernel: Kernel, access: Access) -> Examples:
     )
 
 
-def _varies(loop: For) -> bool:
-    return not isinstance(loop.extent, Const)
+@once
+def _varying(kernel: Kernel) -> set[Var]:
+    """The variables of the loops of which no number says how often they run."""
+    loops = (node for node in walk_statements(kernel.body) if isinstance(node, For))
+    return {loop.loop_var for loop in loops if not isinstance(loop.extent, Const)}
 
 
 class _Counter:
@@ -179,9 +182,19 @@ class _Counter:
             wanted = frozenset(d for e, _ in self.form.rest for d in self._outer(free_vars(e)))
             items.append((wanted, [], True))
         items += [(frozenset([digit]), [], False) for digit in self._outer(self.digits.of)]
-        none = (np.zeros((1, wide), np.int64) for wide in (self.many, len(self.order)))
-        start = _Kinds(next(none), np.zeros(1, np.int64), np.ones(1, int), next(none))
-        return reduce(self._both, (self._part(*part) for part in _apart(items)), start)
+        every = list(_apart(items))
+        parts = [part for part in every if not self._comes_round(*part)]
+        alike = (part[0] for part in every if self._comes_round(*part))
+        times = prod(digit.size for digits in alike for digit in digits)
+        if not parts:
+            none = (np.zeros((1, wide), np.int64) for wide in (self.many, len(self.order)))
+            return _Kinds(next(none), np.zeros(1, np.int64), np.full(1, times), next(none))
+        found = reduce(self._both, (self._part(*part) for part in parts))
+        return replace(found, times=found.times * times)
+
+    def _comes_round(self, digits: frozenset[Digit], conditions: list[Expr], rest: bool) -> bool:
+        """Whether all values of some digits ask alike: they shift by whole periods."""
+        return not conditions and not rest and self._round(digits) == 1
 
     def _both(self, a: _Kinds, b: _Kinds) -> _Kinds:
         """The kinds of two parts that have no digit in common."""

@@ -18,6 +18,7 @@ from workbench.ir.nodes import (
     Node,
     PrimFunc,
     Var,
+    once,
 )
 from workbench.ir.visit import field_names
 
@@ -52,6 +53,7 @@ def assert_structural_equal(a: Node, b: Node) -> None:
         )
 
 
+@once  # of one program it is asked when it is ranked, when it is measured, and when it won
 def structural_hash(a: Node) -> str:
     """A text that is the same for programs that are `structural_equal`, and for no others.
 

@@ -1119,7 +1119,10 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     ZeroDivisionError for a divisor that is 0.
     """
     a, b = _matched(op, a, b)
-    if isinstance(a, Const) and isinstance(b, Const):
+    if not isinstance(b, Const):
+        if not isinstance(a, Const):
+            return BinOp(op, a, b)
+    elif isinstance(a, Const):
         dtype = a.type if op in _OF_NUMBERS else "bool"
         value = _FOLD[op](a.value, b.value) if _folds(op, a, b) else None
         if value is not None and (not is_int(dtype) or fits(value, dtype)):
@@ -1192,10 +1195,12 @@ def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     dtype = a.dtype
     if op in LOGICAL and dtype != "bool":
         raise TypeError(f"{op!r} takes conditions, not {dtype}")
-    if op in ("//", "%") and isinstance(b, Const) and b.value == 0:
-        raise ZeroDivisionError(f"the right side of {op!r} is 0")
-    if op in ("//", "%") and not is_int(dtype):
-        raise TypeError(f"{op!r} takes integers, not {dtype}; divide floats with '/'")
+    if op in ("//", "%"):
+        if isinstance(b, Const) and b.value == 0:
+            raise ZeroDivisionError(f"the right side of {op!r} is 0")
+        if not is_int(dtype):
+            raise TypeError(f"{op!r} takes integers, not {dtype}; divide floats with '/'")
+        return a, b
     if op in BITWISE and not is_int(dtype):
         raise TypeError(f'{op!r} takes integers, not {dtype}; convert with T.Cast("int32", x)')
     if op == "/" and not is_float(dtype):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -43,11 +43,11 @@ class Places:
         self._enter(func.body)
 
     def _enter(self, stmt: Stmt) -> None:
-        if isinstance(stmt, For):
-            self.loops[stmt.loop_var] = stmt
-        elif isinstance(stmt, BlockRealize):
-            self.blocks[stmt.block.id] = stmt
         if isinstance(stmt, (For, BlockRealize)):
+            if isinstance(stmt, For):
+                self.loops[stmt.loop_var] = stmt
+            else:
+                self.blocks[stmt.block.id] = stmt
             self.position[stmt] = len(self.order)
             self.order.append(stmt)
         for child in inner(stmt):
@@ -133,17 +133,27 @@ def places(func: PrimFunc) -> Places:
 
 def inner(stmt: Stmt) -> tuple[Stmt, ...]:
     """The statements directly inside `stmt`; a realisation's are its block's init and body."""
-    if isinstance(stmt, For):
-        return (stmt.body,)
-    if isinstance(stmt, SeqStmt):
-        return stmt.stmts
-    if isinstance(stmt, BlockRealize):
-        block = stmt.block
-        return (block.body,) if block.init is None else (block.init, block.body)
-    if isinstance(stmt, IfThenElse):
-        cases = (stmt.then_case, stmt.else_case)
-        return tuple(case for case in cases if case is not None)
-    return ()
+    found = _INNER.get(type(stmt))
+    return () if found is None else found(stmt)
+
+
+def _of_block(realize: BlockRealize) -> tuple[Stmt, ...]:
+    block = realize.block
+    return (block.body,) if block.init is None else (block.init, block.body)
+
+
+def _of_choice(choice: IfThenElse) -> tuple[Stmt, ...]:
+    cases = (choice.then_case, choice.else_case)
+    return tuple(case for case in cases if case is not None)
+
+
+# By kind: most statements that are asked are stores, which are none of these.
+_INNER: dict[type[Stmt], Callable[[Any], tuple[Stmt, ...]]] = {
+    For: lambda loop: (loop.body,),
+    SeqStmt: lambda sequence: sequence.stmts,
+    BlockRealize: _of_block,
+    IfThenElse: _of_choice,
+}
 
 
 def within(stmt: Stmt) -> Iterator[Stmt]:

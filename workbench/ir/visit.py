@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from workbench.ir.nodes import (
@@ -173,6 +174,8 @@ def substitute(node: N, values: Mapping[Var, Expr]) -> N:
     def visit(current: Node) -> Node | None:
         if isinstance(current, Var):
             return values.get(current, current)
+        if isinstance(current, Expr) and values.keys().isdisjoint(free_vars(current)):
+            return current
         if isinstance(current, BinOp):
             a, b = visit(current.a), visit(current.b)
             same = a is current.a and b is current.b
@@ -260,7 +263,12 @@ def free_vars(node: Node) -> Sequence[Var]:
         return free
 
 
-def _find_free(node: Node) -> tuple[Var, ...]:
+def _find_free(node: Node) -> Sequence[Var]:
+    if isinstance(node, Var):
+        return (node,)
+    if isinstance(node, Expr):  # which defines none: what it is made of is asked on its own, too
+        parts = [free for below in children(node) if (free := free_vars(below))]
+        return parts[0] if len(parts) == 1 else tuple(dict.fromkeys(chain.from_iterable(parts)))
     defined: set[Var] = set()
     used: dict[Var, None] = {}
     for current in walk(node):

@@ -105,7 +105,7 @@ class _Flatter:
             return self._sized_offset(indices, strides(buffer))
         wide = self.flat[buffer].shape[0] > INT32_MAX or any(map(self.may_overflow, indices))
         known = self.simplifier
-        total = Sum()
+        total = Sum({})
         for index, stride in zip(indices, strides(buffer), strict=True):
             total = total.plus(known.sum_of(self.widened(index) if wide else index), stride)
         return known.expr_of(known.tidy(total), "int64" if wide else "int32")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from workbench import check, codegen, script
@@ -204,7 +205,7 @@ def _refused(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     return ScheduleError(
         headline,
         asked=asked,
-        where=_marked(func, refusal.at),
+        where=partial(_marked, func, refusal.at),
         detail=refusal.detail,
         hint=refusal.hint,
     )

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -870,7 +871,7 @@ def _unknown(name: str) -> UnknownVerb:
 
 def as_error(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     """A refusal as the learner gets it: its nodes marked in the program, its headline one line."""
-    where = script.mark_nodes(func, refusal.at) if refusal.at else ""
+    where = partial(script.mark_nodes, func, refusal.at) if refusal.at else ""
     return ScheduleError(
         refusal.headline, asked=asked, where=where, detail=refusal.detail, hint=refusal.hint
     )

@@ -24,7 +24,7 @@ from workbench.runtime.timing import in_digits
 from workbench.runtime.worker import Worker
 from workbench.schedule import Schedule
 from workbench.target import Target
-from workbench.tuning.builders import Builders, useful
+from workbench.tuning.builders import Builders, Processes, useful
 from workbench.tuning.learnt import MODELLED, ranking
 from workbench.tuning.measure import ByModel, Local, Measurer, workers_here
 from workbench.tuning.ready import ready
@@ -109,7 +109,10 @@ def tune(
     check(trials, per_batch, strategy, seed, func)
     how = How(targets.get(target) if target is not None else device().target, space, strategy, seed)
     measurer = measurer or measurer_of(func, how.target, flush)
-    with searching(func, how, measurer, record, per_batch, useful(trials)) as one:
+    with (
+        closing(Processes(useful(trials))) as processes,
+        searching(func, how, measurer, record, per_batch, processes) as one,
+    ):
         tried = one.tried
         watch = progress or watching(tried, trials) or Line()
         seen = watch if isinstance(watch, AbstractContextManager) else nullcontext()
@@ -139,17 +142,14 @@ def searching(
     measurer: Measurer,
     record: str | Path | None,
     per_batch: int,
-    processes: int,
+    processes: Processes,
 ) -> Iterator[Searching]:
-    """A search of `func` that has its record open, and so many processes that build for it."""
+    """A search of `func` that has its record open, and `processes` that build for it."""
     gpu, model = how.target, _model(measurer, how.target)
     builders = Builders(func, how.space, gpu, model, processes)
     space = how.space or ready(gpu)
     search = Search(func, space, gpu, model, how.strategy, how.seed, builders)
-    with (
-        closing(builders),
-        closing(Record(record, _header(search, how.space, measurer, per_batch))) as kept,
-    ):
+    with closing(Record(record, _header(search, how.space, measurer, per_batch))) as kept:
         yield Searching(search, kept, measurer)
 
 

@@ -25,7 +25,7 @@ from workbench.tuning.builders import Builders
 from workbench.tuning.decision_model import DecisionModel, fit
 from workbench.tuning.learnt import Learnt
 from workbench.tuning.score import Scored, are_those, scored
-from workbench.tuning.space import Candidate, Decisions, Space, built, candidate, draft
+from workbench.tuning.space import Candidate, Decisions, Space, built, candidate
 from workbench.tuning.trial import Ended, Refusal, Trial
 from workbench.verbs.choices import Domain
 
@@ -79,7 +79,7 @@ class Search:
         rng = Random(f"{self.seed}")
         longest: tuple[Domain, ...] = ()
         for _ in range(FIRST_TRIES):
-            made = draft(self.program, self.space, self.target, (), rng)
+            made = self._draft((), rng)
             longest = max(longest, made.domains, key=len)
             if made.kernels:
                 return made.domains
@@ -118,11 +118,14 @@ class Search:
         """The candidate of a trial's decisions, of which a `kernel` may have been built before."""
         return candidate(self.program, self.space, self.target, decisions, Random(0), kernel)
 
+    def _draft(self, decisions: Decisions, rng: Random) -> Candidate:
+        return candidate(self.program, self.space, self.target, decisions, rng, whole=False)
+
     def draft(self, number: int, decisions: Decisions, rng: Random) -> Scored | Refusal:
         """What the space makes of decisions, and of draws for those that are missing."""
         known = self._known.get(decisions)
         if known is None:
-            made = draft(self.program, self.space, self.target, decisions, rng)
+            made = self._draft(decisions, rng)
             known = scored(number, made, self.model)
             self.lowered += isinstance(known, Scored)
             same = are_those(made.decisions, decisions)

@@ -102,25 +102,16 @@ def candidate(
     given: Sequence[Decision],
     rng: Random,
     kernel: Built | None = None,
+    *,
+    whole: bool = True,
 ) -> Candidate:
     """The candidate of `given` decisions; those that are missing are drawn by `rng`.
 
     Every proof that a step, the checker or lowering asks for is made; where a `kernel` was built of
-    the same program before, they were made then. What the space raises besides refusals is raised
-    here, too.
+    the same program before, they were made then. One that is not `whole` is to be ranked and not to
+    be run: `built` proves the rest, and may refuse. What the space raises besides refusals is
+    raised here, too.
     """
-    return built(draft(program, space, target, given, rng, kernel), target)
-
-
-def draft(
-    program: PrimFunc,
-    space: Space,
-    target: Target,
-    given: Sequence[Decision],
-    rng: Random,
-    kernel: Built | None = None,
-) -> Candidate:
-    """As `candidate`, to be ranked and not to be run: `built` proves the rest, and may refuse."""
     deciding = _Deciding(given, rng)
     sch = Schedule(program, decide=deciding)
     lowered: Lowered | None = None
@@ -134,7 +125,8 @@ def draft(
         except Fail as fail:
             reason, kernel = fail.headline.rstrip("."), None
     decided = tuple(deciding.decisions), tuple(deciding.domains)
-    return Candidate(*decided, sch, kernel, reason, lowered)
+    drafted = Candidate(*decided, sch, kernel, reason, lowered)
+    return built(drafted, target) if whole else drafted
 
 
 def built(drafted: Candidate, target: Target) -> Candidate:

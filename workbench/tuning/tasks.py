@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
@@ -21,7 +21,7 @@ from workbench.runtime.building import function_of
 from workbench.runtime.devices import device
 from workbench.schedule import Schedule
 from workbench.target import Target
-from workbench.tuning.builders import useful
+from workbench.tuning.builders import Processes, useful
 from workbench.tuning.measure import Measurer, workers_here
 from workbench.tuning.run import (
     PER_BATCH,
@@ -86,9 +86,9 @@ def tune_tasks(
         check(trials, per_batch, strategy, seed, func)
     how = How(targets.get(target) if target is not None else device().target, space, strategy, seed)
     workers = () if measurers or how.target.is_cpu else workers_here("GPU")
-    processes = useful(trials) // len(funcs)
     line = Line()
     with ExitStack() as opened:
+        processes = opened.enter_context(closing(Processes(useful(trials))))
         tasks: list[Searching] = []
         for k, func in enumerate(funcs):
             own = measurers[k] if measurers else measurer_of(func, how.target, flush, workers)

@@ -145,14 +145,14 @@ class _Tiles(Normal):
         """``s // divisor``, `s` kept whole."""
         digit = s.alone()
         if digit is not None and digit.upper == digit.lower * divisor:
-            return Sum()
+            return Sum({})
         return s if divisor == 1 else Sum({self._quotient(s, divisor, dtype): 1})
 
     def mod(self, s: Sum, divisor: int, dtype: str) -> Sum:
         """``s % divisor``, `s` kept whole."""
         digit = s.alone()
         if divisor == 1:
-            return Sum()
+            return Sum({})
         if digit is not None and digit.upper and divisor % (digit.upper // digit.lower) == 0:
             return s
         return Sum({self._remainder(s, divisor, dtype): 1})

@@ -432,9 +432,10 @@ _MOST_TURNS = 1 << 24  # more come of sizes alone: all of the domain is asked fo
 def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     """The values from `low` to `high` that are in the domain `ends` of the iterator."""
     first, last = ends[0], arith.last_of(ends)
-    inside = arith.prove(low >= first, dom), arith.prove(high <= last, dom)
+    known = arith.Simplifier(dom)
+    inside = arith.proved(low >= first, known), arith.proved(high <= last, known)
     if not all(inside):
-        if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):
+        if arith.proved(low <= first, known) and arith.proved(high >= last, known):
             return Need(const(first, low.dtype), count_in(ends))
         if isinstance(low, Const) and isinstance(high, Const) and isinstance(last, int):
             start, stop = max(int(low.value), first), min(int(high.value), last)
@@ -452,7 +453,7 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
         low,
         size,
         at_least=None if inside[0] else first,
-        below=None if arith.prove(low + (size - 1) <= last, dom) else last + 1,
+        below=None if arith.proved(low + (size - 1) <= last, known) else last + 1,
     )
 
 

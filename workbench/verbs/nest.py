@@ -54,21 +54,17 @@ def check_depth(before: PrimFunc, after: PrimFunc, verb: str) -> None:
 
 
 def _deepest(func: PrimFunc) -> int:
-    """The most loops around a statement; remembered, as it is asked before and after a step."""
-    known: dict[Any, int] = remembered(func)
-    if "deepest" not in known:
-        known["deepest"] = _most_loops(func)
-    return known["deepest"]
+    """The most loops around a statement."""
+    return max(map(_most_loops, inner(func.body)), default=0)
 
 
-def _most_loops(func: PrimFunc) -> int:
-    deepest, level = 0, [(0, stmt) for stmt in inner(func.body)]
-    while level:
-        deepest = max(deepest, *(count for count, _ in level))
-        level = [
-            (count + isinstance(stmt, For), child) for count, stmt in level for child in inner(stmt)
-        ]
-    return deepest
+def _most_loops(stmt: Stmt) -> int:
+    """The most loops around what is in `stmt`; remembered, as most steps leave most of it alone."""
+    known: dict[Any, int] = remembered(stmt)
+    if "loops" not in known:
+        inside = max(map(_most_loops, inner(stmt)), default=0)
+        known["loops"] = inside + isinstance(stmt, For)
+    return known["loops"]
 
 
 def nest(loops: Sequence[For], body: Stmt) -> Stmt:
@@ -144,6 +140,8 @@ def same_turns(one: For, other: For) -> bool:
 
 def most_turns(where: Places, loop: For) -> int | None:
     """The largest number of times that `loop` may run, None where that is not known."""
+    if isinstance(loop.extent, Const):
+        return int(loop.extent.value)
     if by_sizes(loop.extent):  # a kernel is launched where its loops' type counts so far
         return None
     ends = bounds(loop.extent, loop_bounds(where.loops.values()))

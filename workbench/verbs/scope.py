@@ -251,7 +251,8 @@ def starts_first(realize: BlockRealize, dom: Bounds, any_order: bool = False) ->
     It is where the least values of the reduce iterators come first, whatever the cell. The loops in
     `dom` run as they stand, outermost first, or in any order.
     """
-    plain = [arith.simplify(value, dom) for value in realize.iter_values], dom
+    known = arith.Simplifier(dom)
+    plain = [known.simplify(value) for value in realize.iter_values], dom
     turning = plain if any_order else in_turn(realize, dom)
     if turning is None:
         return False
