@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.tuning.programs import RECTIFIED, VECTOR
+from tests.tuning.programs import RECTIFIED, VECTOR, WINDOWED
 from workbench import script, tuning
 from workbench.ir import PrimFunc
 from workbench.ir.equal import structural_equal
@@ -64,6 +64,7 @@ def test_the_fastest_record_of_a_program_is_taken(file: Path):
         (record([1e-6], [8, 32, 4], workload=3), "it has no time of program 0"),
         (record([float("inf")], [8, 32, 4]), "it has no time of program 0"),
         (record([-1.0], [8, 32, 4]), "it has no time of program 0"),
+        (record([1e10], [8, 32, 4]), "it has no time of program 0"),  # TVM's, of a run that failed
         ('["0", "d1E="]', "line 1 is no record of TVM's"),
         ("[" * 100_000, "line 1 is no record of TVM's"),
         ("\0\xff", "line 1 is no record of TVM's"),
@@ -114,4 +115,16 @@ def test_what_metaschedule_wrote_is_the_program_that_it_made(file: Path):
         file.write_text(told["record"])
         theirs = script.parse(told["makes"])
         theirs = theirs if isinstance(theirs, PrimFunc) else theirs.functions[0]
-        assert structural_equal(tuning.from_tvm(RECTIFIED, file).func, theirs)
+        program = {"rectified": RECTIFIED, "windowed": WINDOWED}[told.get("of", "rectified")]
+        assert structural_equal(tuning.from_tvm(program, file).func, theirs)
+
+
+def test_what_metaschedule_wrote_has_a_block_in_each_place_that_may_be_chosen():
+    """Computed inline, left where it is, and moved to a loop."""
+    rows = [json.loads(row) for row in (GOLDEN / "tvm_records.jsonl").read_text().splitlines()]
+    places = set()
+    for row in rows:
+        (instructions, decisions), *_ = json.loads(row["record"])[1]
+        moves = [d for k, d in decisions if instructions[k][0] == "SampleComputeLocation"]
+        places |= {min(place, 0) for place in moves}
+    assert places == {-2, -1, 0}

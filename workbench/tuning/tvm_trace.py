@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
@@ -18,6 +17,8 @@ from typing import Any, TypeAlias
 from workbench.diag import Fail, count_text
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule, ScheduleError
+from workbench.tuning.trial import checked_times
+from workbench.verbs.primitives.sample_compute_location import INLINE, ROOT
 
 MOST_BYTES = 64 << 20
 LONGEST = 10_000  # instructions of a trace
@@ -43,6 +44,19 @@ def _sampled(verb: str) -> Taken:
 
 def _cached(verb: str) -> Taken:
     return lambda sch, given, attrs, _: getattr(sch, verb)(given[0], *attrs, given[1] or None)
+
+
+def _moved(verb: str) -> Taken:
+    """A move to where a choice says: with TVM it may be inline, or where the block is already."""
+
+    def taken(sch: Schedule, given: Inputs, attrs: list[Any], _: Any) -> object:
+        if given[1] == INLINE:
+            return getattr(sch, verb.replace("_at", "_inline"))(given[0])
+        if given[1] == ROOT:
+            return None
+        return getattr(sch, verb)(given[0], given[1], bool(attrs[0]), attrs[1])
+
+    return taken
 
 
 def _truths(values: list[Any]) -> list[bool]:
@@ -85,12 +99,8 @@ TAKEN: Mapping[str, Taken] = {
     "CacheWrite": _cached("cache_write"),
     "Split": lambda sch, given, attrs, _: sch.split(given[0], given[1:], *_truths(attrs)),
     "Fuse": lambda sch, given, attrs, _: sch.fuse(*given, preserve_unit_iters=bool(attrs[0])),
-    "ComputeAt": lambda sch, given, attrs, _: sch.compute_at(
-        given[0], given[1], bool(attrs[0]), attrs[1]
-    ),
-    "ReverseComputeAt": lambda sch, given, attrs, _: sch.reverse_compute_at(
-        given[0], given[1], bool(attrs[0]), attrs[1]
-    ),
+    "ComputeAt": _moved("compute_at"),
+    "ReverseComputeAt": _moved("reverse_compute_at"),
     "Blockize": lambda sch, given, attrs, _: sch.blockize(given[0], bool(attrs[0])),
     "Tensorize": lambda sch, given, attrs, _: sch.tensorize(given[0], attrs[0], bool(attrs[1])),
     "Annotate": lambda sch, given, attrs, _: sch.annotate(given[0], attrs[0], given[1]),
@@ -151,8 +161,8 @@ def _records(path: Path) -> list[tuple[int, Any, Any]]:
             raise _wrong(
                 f"Can't read {path.name}: line {number + 1} is no record of TVM's"
             ) from None
-        right = times and all(0 < one < inf for one in times)
-        found.append((workload, trace, median(times) if right else None))
+        # 1e10 seconds are what TVM writes of a run that failed
+        found.append((workload, trace, None if checked_times((*times,)) else median(times)))
     return found
 
 
