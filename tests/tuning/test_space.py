@@ -130,6 +130,18 @@ def test_a_rule_that_is_not_kept_is_the_reason(decisions, reason: str):
     assert made.decisions == decisions
 
 
+def test_sums_of_several_values_are_shared_out_to_threads():
+    """As argmax, which keeps an index beside the value."""
+    given = te.placeholder((5, 41), name="A")
+    program = te.create_prim_func([given, topi.argmax(given, axis=1)])
+    made = tuning.candidate(program, tuning.ready(H200), H200, (3, 0, 0), Random(0))
+    assert made.reason == "" and "threadIdx.x" in str(made.schedule.trace)
+    A = np.random.default_rng(0).integers(0, 9, (5, 41)).astype("float32")
+    found = np.zeros(5, "int32")
+    emulate.evaluate(made.schedule.func, [A, found])
+    np.testing.assert_array_equal(found, A.argmax(axis=1))
+
+
 def test_a_reason_that_is_no_text_is_told_before_a_rule_is_broken():
     with pytest.raises(Fail, match="Can't require this: its reason, 3, is no text"):
         tuning.require(True, 3)
