@@ -33,6 +33,32 @@ def main(A: T.Buffer((128, 64), "float32"), B: T.Buffer((64, 128), "float32"),
             D[vi, vj] = T.max(C[vi, vj], T.float32(0))
 """)
 
+HALVES = script.parse("""@T.prim_func
+def main(A: T.Buffer((64, 64), "float16"), B: T.Buffer((64, 64), "float16"),
+         C: T.Buffer((64, 64), "float32")):
+    for i, j, k in T.grid(64, 64, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+""")
+
+WINDOWED = script.parse("""@T.prim_func
+def main(A: T.Buffer((62,), "float32"), C: T.Buffer((62,), "float32")):
+    P = T.alloc_buffer((64,))
+    for i in range(64):
+        with T.block("P"):
+            vi = T.axis.spatial(64, i)
+            P[vi] = T.if_then_else(1 <= vi and vi < 63, A[vi - 1], T.float32(0))
+    for i, k in T.grid(62, 3):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + P[vi + vk]
+""")
+
 
 def space(sch: wb.Schedule) -> None:
     """Blocks, turns, threads and vectors of a loop."""

@@ -70,6 +70,22 @@ def test_a_space_is_exhausted():
     assert [told.count for told in seen] == [1, 2] and best.get("i_1").extent.value == 32
 
 
+def test_what_was_refused_is_written_once_however_often_a_search_goes_on(tmp_path):
+    def one(sch: wb.Schedule) -> None:
+        tuning.require(sch.sample_categorical([0, 1], probs=[0.5, 0.5]) == 0, "it is odd")
+        sch.bind("i", "threadIdx.x")
+
+    written = []
+    for _ in range(3):
+        path = tmp_path / "one.jsonl"
+        measurer = Planted()
+        measurer.submit = lambda _: tuning.Outcome("correct", "measured", (1e-6,))
+        asked = {"target": "cuda", "trials": 4, "measurer": measurer, "record": path}
+        wb.tune(VECTOR, space=one, **asked)
+        written.append(path.read_text())
+    assert "it is odd" in written[0] and written[1:] == written[:1] * 2
+
+
 def test_decisions_alone_are_ranked_by_what_is_known_of_others():
     domains = (TileDomain(1024, 4, 4), CategoricalDomain((0, 1), (0.5, 0.5)))
     rng = Random(1)
@@ -199,6 +215,18 @@ def test_the_choices_of_several_sums_are_learnt_from_in_little_memory():
     assert peak < 50e6  # bytes
     off = [abs(log(told / known[d])) for d, told in zip(drawn, model.seconds(drawn), strict=True)]
     assert mean(off) < 0.1
+
+
+def test_a_choice_of_many_is_learnt_from_in_little_memory():
+    """A column for each would be millions of products of two."""
+    many = 20_000
+    domains = (CategoricalDomain(tuple(range(many)), (1 / many,) * many),)
+    known = {(k,): 1e-6 * (1 + k) for k in range(0, many, 1000)}
+    tracemalloc.start()
+    fast, slow = DecisionModel(domains, known).seconds([(500,), (many - 500,)])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6 and fast < slow / 2
 
 
 def test_the_ready_space_without_a_candidate_is_told_as_what_it_is():

@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from tests.tuning.programs import VECTOR, space
 from workbench import emulate, script, target, te, tuning
+from workbench.diag import Fail
 from workbench.te import topi
 from workbench.verbs.primitive import REGISTRY
 
@@ -127,6 +128,32 @@ def test_a_rule_that_is_not_kept_is_the_reason(decisions, reason: str):
     made = tuning.candidate(matmul(), tuning.ready(H200), H200, decisions, Random(0))
     assert made.reason == reason and (made.kernel is None) == bool(reason)
     assert made.decisions == decisions
+
+
+def test_sums_of_several_values_are_shared_out_to_threads():
+    """As argmax, which keeps an index beside the value."""
+    given = te.placeholder((5, 41), name="A")
+    program = te.create_prim_func([given, topi.argmax(given, axis=1)])
+    made = tuning.candidate(program, tuning.ready(H200), H200, (3, 0, 0), Random(0))
+    assert made.reason == "" and "threadIdx.x" in str(made.schedule.trace)
+    A = np.random.default_rng(0).integers(0, 9, (5, 41)).astype("float32")
+    found = np.zeros(5, "int32")
+    emulate.evaluate(made.schedule.func, [A, found])
+    np.testing.assert_array_equal(found, A.argmax(axis=1))
+
+
+def test_a_reason_that_is_no_text_is_told_before_a_rule_is_broken():
+    with pytest.raises(Fail, match="Can't require this: its reason, 3, is no text"):
+        tuning.require(True, 3)
+
+
+def test_a_candidate_is_a_line_to_read():
+    made = [tuning.candidate(VECTOR, space, target.get("cuda"), ((8, 1, 32, 4), 0), Random(0))]
+    made.append(tuning.candidate(VECTOR, space, target.get("cuda"), ((512, 1, 2, 1), 0), Random(0)))
+    assert list(map(repr, made)) == [
+        "<Candidate of main: ((8, 1, 32, 4), 0)>",
+        "<Candidate of main: fewer than 4 threads>",
+    ]
 
 
 def test_a_verb_the_checker_and_a_limit_are_reasons_too():

@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -84,6 +85,31 @@ def test_one_of_which_nothing_is_correct_takes_no_more_than_three_batches():
     assert [one.count for one in measurers] == [6, 10, 8]
 
 
+def test_few_trials_are_shared_before_any_program_has_more():
+    failing = Taking(1e-6, status="runtime")
+    assert shared([failing, Taking(1e-6), Taking(1e-6)], trials=6) == [2, 2, 2]
+    asked = {**HOW, "per_batch": 32, "trials": 10}
+    best = tuning.tune_tasks(SIZES, **asked, measurers=[Taking(1e-6) for _ in SIZES])
+    assert [len(one.tried.lines.outcomes) for one in best] == [3, 3, 4]
+
+
+def test_what_each_failed_for_is_told_where_nothing_is_correct():
+    with pytest.raises(tuning.TuneError) as told:
+        shared([Taking(1e-6, status="runtime") for _ in SIZES])
+    assert "most often: planted" in str(told.value)
+
+
+def test_weights_may_be_numbers_of_numpy():
+    light = shared([Taking(1e-6) for _ in SIZES], weights=np.array([1, 1, 6]))
+    assert light[2] > 12
+
+
+def test_a_folder_that_cannot_be_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tuning.RecordError, match="Can't keep records in file: File exists"):
+        shared([Taking(1e-6) for _ in SIZES], folder=tmp_path / "file")
+
+
 def test_a_search_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
     def stopped(after: int):
         left = iter(range(after))
@@ -153,6 +179,9 @@ def test_each_has_its_schedule_and_all_that_was_tried():
     ("given", "told"),
     [
         ({"programs": []}, "there is no program"),
+        ({"programs": VECTOR}, "this is one program"),
+        ({"trials": 2}, "Can't tune 3 programs with 2 trials"),
+        ({"space": "ready"}, "Can't search 'ready': a space is a function"),
         ({"weights": [1]}, "Can't tune 3 programs: there are 1 weights"),
         ({"weights": [1, 0, 1]}, "a weight of 0 is no number of times"),
         ({"weights": [1, True, 1]}, "a weight of True is no number of times"),

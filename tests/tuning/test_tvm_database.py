@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -51,6 +52,11 @@ def test_tvm_finds_the_steps_of_a_sampled_winner(tmp_path: Path):
             float("nan"),
             "Can't enter this for TVM: it gave nan as a time.\ndo:    give the seconds of one run",
         ),
+        (
+            "nvidia/h100",
+            "2e-6",
+            "Can't enter this for TVM: '2e-6' is no number.\ndo:    give the seconds of one run",
+        ),
     ],
 )
 def test_what_tvm_could_not_take_is_not_written(name, seconds, said, tmp_path):
@@ -58,3 +64,9 @@ def test_what_tvm_could_not_take_is_not_written(name, seconds, said, tmp_path):
     with pytest.raises(wb.ScheduleError) as refused:
         tuning.tvm_database(wb.Schedule(VECTOR), target.get(name), seconds, path)
     assert str(refused.value) == said and not path.exists()
+
+
+def test_a_time_of_numpy_is_written_as_a_plain_number(tmp_path):
+    path = tmp_path / "enter.py"
+    tuning.tvm_database(wb.Schedule(VECTOR), "nvidia/h100", np.float64(2e-6), path)
+    assert "workload, [2e-06], target" in path.read_text()

@@ -7,15 +7,18 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
-from tests.tuning.programs import RECTIFIED, VECTOR
-from workbench import script, tuning
+from tests.tuning.programs import HALVES, RECTIFIED, VECTOR, WINDOWED
+from workbench import emulate, script, tuning
 from workbench.ir import PrimFunc
 from workbench.ir.equal import structural_equal
+from workbench.tuning.tvm_index_map import text_of_map
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden" / "tvm_records.jsonl"
+RECORDS = [json.loads(row) for row in GOLDEN.read_text().splitlines()]
 STEPS: list[Any] = [
     ["GetSBlock", [], ["B", "main"], ["b0"]],
     ["GetLoops", ["b0"], [], ["l1"]],
@@ -64,6 +67,7 @@ def test_the_fastest_record_of_a_program_is_taken(file: Path):
         (record([1e-6], [8, 32, 4], workload=3), "it has no time of program 0"),
         (record([float("inf")], [8, 32, 4]), "it has no time of program 0"),
         (record([-1.0], [8, 32, 4]), "it has no time of program 0"),
+        (record([1e10], [8, 32, 4]), "it has no time of program 0"),  # TVM's, of a run that failed
         ('["0", "d1E="]', "line 1 is no record of TVM's"),
         ("[" * 100_000, "line 1 is no record of TVM's"),
         ("\0\xff", "line 1 is no record of TVM's"),
@@ -109,9 +113,72 @@ def test_a_damaged_file_ends_in_an_error_of_ours(file: Path):
 
 def test_what_metaschedule_wrote_is_the_program_that_it_made(file: Path):
     """`benchmarks/tvm_records.py` had TVM write these, with what it does after its choices."""
-    for line in (GOLDEN / "tvm_records.jsonl").read_text().splitlines():
-        told = json.loads(line)
+    for told in filter(lambda row: row.get("of") != "halves", RECORDS):
         file.write_text(told["record"])
         theirs = script.parse(told["makes"])
         theirs = theirs if isinstance(theirs, PrimFunc) else theirs.functions[0]
-        assert structural_equal(tuning.from_tvm(RECTIFIED, file).func, theirs)
+        program = {"rectified": RECTIFIED, "windowed": WINDOWED}[told.get("of", "rectified")]
+        assert structural_equal(tuning.from_tvm(program, file).func, theirs)
+
+
+def test_a_record_of_tensor_cores_is_taken(file: Path):
+    """TVM's program has calls of a warp where ours has notes: so they are held against the sums."""
+    (told,) = (row for row in RECORDS if row.get("of") == "halves")
+    file.write_text(told["record"])
+    sch = tuning.from_tvm(HALVES, file)
+    names = [step.args[1] for step in sch.trace.steps if step.verb == "tensorize"]
+    assert len(names) == 5 and all(name.startswith("wmma_") for name in names)
+    A, B = np.random.default_rng(0).random((2, 64, 64)).astype("float16")
+    C = np.zeros((64, 64), "float32")
+    emulate.evaluate(sch.func, [A, B, C])
+    np.testing.assert_allclose(C, A.astype("float32") @ B.astype("float32"), rtol=1e-5)
+    assert "wmma.mma.sync" in wb.build(sch, "nvidia/h100").source
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("prim.FloorDiv", "prim.Pow"), "prim.Pow"),
+        (('"name": 2', '"name": 999'), "out of range"),
+        (('"value": 7', '"value": 6'), ""),
+        (("\n", "?"), "Expecting"),
+    ],
+)
+def test_an_index_map_that_is_none_is_told(change: tuple[str, str], told: str, file: Path):
+    (row,) = (row for row in RECORDS if row.get("of") == "halves")
+    record = json.loads(row["record"])
+    steps = record[1][0][0]
+    changed = [step for step in steps if step[0] == "TransformLayout" and "FloorDiv" in str(step)]
+    changed[0][1][1] = changed[0][1][1].replace(*change)
+    file.write_text(json.dumps(record))
+    with pytest.raises(tuning.TvmRecordError) as error:
+        tuning.from_tvm(HALVES, file)
+    assert "TransformLayout, is cut or changed" in error.value.headline
+    assert told in str(error.value)
+
+
+def test_an_index_map_has_an_end():
+    """A node that is twice in the next, and so on, would be text without end."""
+    doubled = [{"type": "prim.Add", "data": {"a": k, "b": k}} for k in range(4, 60)]
+    nodes: list[Any] = [{"type": "tirx.IndexMap", "data": {"initial_indices": 1}}]
+    nodes += [{"type": "ffi.Array", "data": [4]}, {"type": "ffi.Array", "data": [59]}]
+    nodes += [{"type": "ffi.String", "data": "i"}, {"type": "ir.Var", "data": {"name": 3}}]
+    nodes[0]["data"]["final_indices"] = 2
+    graph = json.dumps({"root_index": 0, "nodes": nodes + doubled[:2]})
+    with pytest.raises(IndexError):
+        text_of_map(graph, {})
+    with pytest.raises(ValueError, match="more than 1000 values"):
+        text_of_map(json.dumps({"root_index": 0, "nodes": nodes + doubled}), {})
+    nodes[2]["data"] = [6]
+    graph = json.dumps({"root_index": 0, "nodes": nodes + doubled[:2]})
+    assert text_of_map(graph, {}) == "lambda i: (((i + i) + (i + i)),)"
+
+
+def test_what_metaschedule_wrote_has_a_block_in_each_place_that_may_be_chosen():
+    """Computed inline, left where it is, and moved to a loop."""
+    places = set()
+    for row in RECORDS:
+        (instructions, decisions), *_ = json.loads(row["record"])[1]
+        moves = [d for k, d in decisions if instructions[k][0] == "SampleComputeLocation"]
+        places |= {min(place, 0) for place in moves}
+    assert places == {-2, -1, 0}

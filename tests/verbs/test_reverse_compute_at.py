@@ -9,7 +9,7 @@ import workbench as wb
 from tests.support.block_programs import FLAT, MATMUL_RELU, PARTIAL, TWO_D
 from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
-from workbench import script
+from workbench import emulate, script
 from workbench.access import difference, random_data
 
 
@@ -271,3 +271,35 @@ def test_blocks_share_out_no_sum():
     sch = wb.Schedule(script.parse(CROSS.format(axis="blockIdx.y")))
     with pytest.raises(wb.ScheduleError, match="which come in any order, would share cells"):
         sch.reverse_compute_at("B", "t")
+
+
+def test_tiles_in_dimensions_of_their_own_are_copied_where_they_are_made():
+    """Larger than what is gone through cell by cell: the box is read off the shortened indices."""
+    program = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((128, 128), "float32"), C: T.Buffer((2, 2, 4, 4, 16, 16), "float32")):
+    B = T.alloc_buffer((2, 2, 4, 4, 16, 16))
+    for x, i, j in T.grid(4, 4, 4):
+        with T.block("B_o"):
+            vi = T.axis.spatial(8, x // 2 * 4 + i)
+            vj = T.axis.spatial(8, x % 2 * 4 + j)
+            for p, q in T.grid(16, 16):
+                with T.block("B"):
+                    vp, vq = T.axis.remap("SS", [p, q])
+                    B[vi // 4, vj // 4, vi % 4, vj % 4, vp, vq] = A[vi * 16 + vp, vj * 16 + vq]
+    for i0, i1, i2, i3, i4, i5 in T.grid(2, 2, 4, 4, 16, 16):
+        with T.block("C"):
+            v0, v1, v2, v3, v4, v5 = T.axis.remap("SSSSSS", [i0, i1, i2, i3, i4, i5])
+            C[v0, v1, v2, v3, v4, v5] = B[v0, v1, v2, v3, v4, v5]
+""")
+    sch = wb.Schedule(program)
+    sch.reverse_compute_at("C", "x")
+    sch.cache_write("B_o", 0, "local")
+    A = np.random.default_rng(0).random((128, 128), "float32")
+    made, want = (np.zeros((2, 2, 4, 4, 16, 16), "float32") for _ in range(2))
+    emulate.evaluate(sch.func, [A, made])
+    emulate.evaluate(program, [A, want])
+    np.testing.assert_array_equal(made, want)
+    short = script.parse(script.show(program).replace("T.grid(4, 4, 4)", "T.grid(4, 4, 3)"))
+    with pytest.raises(wb.ScheduleError, match="not all that it reads of B is made there"):
+        wb.Schedule(short).reverse_compute_at("C", "x")

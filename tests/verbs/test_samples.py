@@ -95,3 +95,15 @@ def test_who_makes_the_schedule_may_decide():
     sch = wb.Schedule(script.parse(programs.MATMUL), decide=decide)
     assert sch.fork().sample_perfect_tile("j", n=2) == [8, 1]
     assert asked == [TileDomain(8, 2, 16)]
+
+
+def test_places_have_the_numbers_of_tvms_traces():
+    """There -2 is inline and -1 where it is: see `CollectComputeLocation` in its utils.cc."""
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    copy = sch.cache_read("C", 0, "shared")
+    assert sch.sample_compute_location(copy, decision=-1) == -1
+    assert sch.sample_compute_location(copy, decision=-2) == -2
+    sch.sample_compute_location(copy, decision=0)
+    with pytest.raises(wb.ScheduleError, match="-2 is none of its places, -1") as told:
+        sch.sample_compute_location("C", decision=-2)
+    assert "-2 is inline, -1 where it is" in str(told.value)

@@ -96,7 +96,14 @@ def filled(access: Access[For], dom: Bounds) -> Filled | None:
     own = _own_bounds(access, dom)
     if len(own) < len(access.loops) or not all(_is_exact(loop, own) for loop in access.loops):
         return None
-    return None if any(map(arith.reads_memory, access.indices)) else filled_as(access, own, dom)
+    if any(map(arith.reads_memory, access.indices)):
+        return None
+    found = filled_as(access, own, dom)
+    if found is None:  # as `(x // 2 * 4 + a) // 4` with `a` below 4, which `a` does not move
+        short = tuple(arith.simplify(index, {**dom, **own}) for index in access.indices)
+        if short != access.indices:
+            found = filled_as(replace(access, indices=short), own, dom)
+    return found
 
 
 def _is_exact(loop: For, own: Bounds) -> bool:
@@ -138,9 +145,11 @@ def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bo
         return None
     if _goes_through(corner, sizes, moving, dom):
         return box
-    # As many turns as the box has cells, no two of them at one cell: then there is one at each.
+    # Turns that fill as many cells as the box has, no two of them one cell: then each is filled.
     turns = prod(high - low + 1 for low, high in moving.values())
-    single = all(size == 1 for size in sizes) and prod(extents) == turns
+    sides = zip(corner, sizes, strict=True)
+    apart = all(size == 1 or not moving.keys() & {*variables(low)} for low, size in sides)
+    single = apart and prod(extents) == turns * prod(sizes)
     return box if single and one_to_one(corner, moving, dom) else None
 
 

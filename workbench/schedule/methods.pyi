@@ -264,7 +264,7 @@ class Verbs:
     ) -> LoopHandle | int:
         """Choose where `block` is computed: returns the loop for `compute_at`, or -1 or -2.
 
-        -1 is for `compute_inline`, -2 leaves it where it is. `decision` is one of these, or which of
+        -2 is for `compute_inline`, -1 leaves it where it is. `decision` is one of these, or which of
         the loops around all its readers, outermost first, counted from 0; without one the schedule
         draws it, by its seed, among those that are possible. The program stays as it is.
         """

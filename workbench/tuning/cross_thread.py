@@ -38,7 +38,9 @@ def cross_thread_reduction(sch: Schedule, block: BlockHandle, target: Target) ->
     require(
         32 <= threads * rows <= most, f"{threads} threads for each of {rows} sums, not 32 to {most}"
     )
-    made = sch.cache_write(block, 0, "local")
+    node = sch.get(block)
+    assert isinstance(node, Block)
+    made = [sch.cache_write(block, k, "local") for k in range(len(node.writes))]  # argmax has two
     sch.reorder(*spatial, *summed)
     cells = sch.fuse(*spatial) if len(spatial) > 1 else spatial[0]
     terms = sch.fuse(*summed) if len(summed) > 1 else summed[0]
@@ -47,4 +49,5 @@ def cross_thread_reduction(sch: Schedule, block: BlockHandle, target: Target) ->
     sch.bind(outer, "blockIdx.x")
     sch.bind(row, "threadIdx.y")
     sch.bind(lane, "threadIdx.x")
-    sch.reverse_compute_at(made, row)
+    for copy in made:
+        sch.reverse_compute_at(copy, row)

@@ -30,7 +30,7 @@ class Choice:
         if isinstance(self.domain, CategoricalDomain) and not self.domain.wrong(decision):
             return str(self.domain.candidates[decision])
         if isinstance(self.domain, LocationDomain):
-            words = {-1: "inlined", -2: "where it is"}
+            words = {-2: "inlined", -1: "where it is"}
             return words.get(decision, f"at loop {decision}")
         return f"number {decision}"
 

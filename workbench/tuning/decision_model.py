@@ -16,6 +16,7 @@ from workbench.tuning.space import Decisions
 from workbench.verbs.choices import CategoricalDomain, Domain, LocationDomain, TileDomain
 
 LEAST = 12  # candidates, before it says anything
+MOST_VALUES = 64  # of a choice with a column each: products of two columns take memory
 _RIDGE = 3.0  # ranks best of 0.1 to 100, held against modelled times of a product's tiles
 
 
@@ -50,14 +51,18 @@ class DecisionModel:
         return [float(np.exp(np.clip(next(logs), -34, 20))) if known else None for known in fits]
 
     def _plain(self, decisions: Decisions) -> list[float]:
-        """The logarithms of all factors, and for each other choice which it is."""
+        """The logarithms of all factors, and which each other choice is: of many, how far on."""
         row: list[float] = []
         for domain, decision in zip(self.domains, decisions, strict=True):
             if isinstance(domain, TileDomain):
                 assert isinstance(decision, tuple)
                 row.extend(log2(factor) for factor in decision)
             else:
-                row.extend(float(one == decision) for one in _values(domain))
+                values = _values(domain)
+                if len(values) > MOST_VALUES:
+                    row.append(values.index(decision) / len(values))
+                else:
+                    row.extend(float(one == decision) for one in values)
         return row
 
     def _inputs(self, plain: np.ndarray) -> np.ndarray:

@@ -121,7 +121,7 @@ def tune(
                 pass
         best = one.winner()
     if best is None:
-        _nothing(func.name, space, one.record)
+        nothing(func.name, space, one.record)
     return Tuned.of(best, tried)
 
 
@@ -133,6 +133,13 @@ class How:
     space: Space | None
     strategy: Strategy
     seed: int
+
+    def __post_init__(self) -> None:
+        if self.space is not None and not callable(self.space):
+            raise TuneError(
+                f"Can't search {self.space!r}: a space is a function"[:119],
+                hint="give one that takes steps on a Schedule, or leave it out for the ready one",
+            )
 
 
 @contextmanager
@@ -272,7 +279,8 @@ def _batch(
         for trial, made in chosen
         if trial.number not in there and trial.decisions not in there
     ]
-    record.append([*refused, *(trial for trial, _ in new)])
+    told = [one for one in refused if one.decisions not in lines.refused]  # before a kill
+    record.append([*told, *(trial for trial, _ in new)])
     return [*((trial, None) for trial in written), *new]
 
 
@@ -375,7 +383,7 @@ def check(
         )
 
 
-def _nothing(name: str, space: Space | None, record: Record) -> NoReturn:
+def nothing(name: str, space: Space | None, record: Record) -> NoReturn:
     """Raise TuneError, which says why a search has no winner."""
     if _correct(record):
         raise TuneError(

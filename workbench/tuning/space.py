@@ -37,16 +37,18 @@ class Refused(Fail):
 def require(holds: bool, reason: str) -> None:
     """A constraint of a space: a candidate for which it does not hold is refused, with the reason.
 
-    Raises Refused. Ask as early as the numbers are known: what is refused ahead of the steps costs
-    next to nothing.
+    Raises Refused, and Fail for a reason that is no text. Ask as early as the numbers are known:
+    what is refused ahead of the steps costs next to nothing.
 
     >>> tuning.require(16 * 16 <= 1024, "a block has at most 1024 threads")
     """
+    if not isinstance(reason, str):
+        raise Fail(f"Can't require this: its reason, {reason!r}, is no text"[:119])
     if not holds:
         raise Refused(reason)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Candidate:
     """What a space made of some decisions: a history of steps with its kernels, or a refusal.
 
@@ -67,6 +69,9 @@ class Candidate:
         """Its launches, in order; () of a refusal."""
         lowered = self.kernel.lowered if self.kernel else self.drafted
         return lowered.kernels if lowered else ()
+
+    def __repr__(self) -> str:
+        return f"<Candidate of {self.schedule.func.name}: {self.reason or self.decisions}>"
 
 
 class _Deciding:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from math import inf, isfinite
+from numbers import Real
 from pathlib import Path
 from typing import TypeAlias
 
 from workbench import target as targets
+from workbench.diag import count_text
 from workbench.ir import IRModule, PrimFunc
 from workbench.runtime.building import function_of
 from workbench.runtime.devices import device
@@ -23,6 +25,7 @@ from workbench.schedule import Schedule
 from workbench.target import Target
 from workbench.tuning.builders import Processes, useful
 from workbench.tuning.measure import Measurer, workers_here
+from workbench.tuning.record import RecordError
 from workbench.tuning.run import (
     PER_BATCH,
     How,
@@ -33,6 +36,7 @@ from workbench.tuning.run import (
     TuneError,
     check,
     measurer_of,
+    nothing,
     searching,
 )
 from workbench.tuning.search import Strategy
@@ -63,27 +67,36 @@ def tune_tasks(
 ) -> list[Tuned | None]:
     """Search for the fastest schedules of several programs, with `trials` in all; returns them.
 
-    Each program first has a batch of trials. From then on the next batch goes to the program with
-    the most to gain: what its last batch gained and what more could, in seconds, times its weight:
-    how often it runs, once unless `weights` has a number for each. None stands for a program of
-    which nothing was correct.
+    Each program first has a batch of trials, or its share where there are fewer. From then on the
+    next batch goes to the program with the most to gain: what its last batch gained and what more
+    could, in seconds, times its weight: how often it runs, once unless `weights` has a number for
+    each. None stands for a program of which nothing was correct.
 
     `folder` keeps a record for each program, by which the same call goes on where it was stopped.
     `measurers`, one for each program, measure in the place of the device here. `progress` is called
     after each trial with the program's place in `programs` and where its search stands, and ends
     the search by raising `tuning.Stopped`. The other arguments are those of `tune`.
 
-    Raises TuneError for arguments that say no search, RecordError for records of another search.
+    Raises TuneError for arguments that say no search, and where nothing is correct of any program;
+    RecordError for records of another search.
 
     >>> asked = {"target": "nvidia/h200", "trials": 4, "per_batch": 1}
     >>> best = tuning.tune_tasks([add, add], weights=[1, 3], **asked)
     >>> [len(one.tried.lines.outcomes) for one in best]
     [1, 3]
     """
+    if isinstance(programs, PrimFunc | IRModule | Schedule):
+        raise TuneError("Can't tune: this is one program", hint="give a list: [program]")
     funcs = [function_of(program, "tune") for program in programs]
+    weights = [1.0] * len(funcs) if weights is None else list(weights)
     _check(funcs, weights, measurers)
     for func in funcs:
         check(trials, per_batch, strategy, seed, func)
+    if trials < len(funcs):
+        raise TuneError(
+            f"Can't tune {len(funcs)} programs with {count_text(trials, 'trial')}",
+            hint=f"give each at least one: trials={len(funcs)} or more",
+        )
     how = How(targets.get(target) if target is not None else device().target, space, strategy, seed)
     workers = () if measurers or how.target.is_cpu else workers_here("GPU")
     line = Line()
@@ -98,8 +111,10 @@ def tune_tasks(
             )
         told: Told = progress or _as_one(line, tasks, trials)
         with suppress(Stopped), line:
-            _run(tasks, weights or [1.0] * len(tasks), trials, per_batch, told)
+            _run(tasks, weights, trials, per_batch, told)
         winners = [(one.winner(), one.tried) for one in tasks]
+    if not any(best for best, _ in winners):
+        nothing(funcs[0].name, space, tasks[0].record)
     return [Tuned.of(best, tried) if best else None for best, tried in winners]
 
 
@@ -130,8 +145,13 @@ def _run(
             task.batch(0, lambda progress, k=k: told(k, progress))  # type: ignore[misc]
     more = dict(enumerate(tasks))
     while more and (left := trials - sum(len(task.done) for task in tasks)) > 0:
-        k = max(more, key=lambda k: weights[k] * expected_gain(more[k].done, per_batch))
-        wanted = len(more[k].done) + min(per_batch, left)
+        new = [k for k, task in more.items() if not task.done]
+        k = (
+            new[0]
+            if new
+            else max(more, key=lambda k: weights[k] * expected_gain(more[k].done, per_batch))
+        )
+        wanted = len(more[k].done) + min(per_batch, left // max(len(new), 1))
         if not more[k].batch(wanted, lambda progress, k=k: told(k, progress)):  # type: ignore[misc]
             del more[k]
 
@@ -150,12 +170,18 @@ def _record(folder: str | Path | None, k: int, func: PrimFunc) -> Path | None:
     """Where the record of a program is: by its place and its name, which others may have too."""
     if folder is None:
         return None
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(
+            f"Can't keep records in {Path(folder).name}: {error.strerror}"[:119],
+            hint="give the path of a folder that can be written: folder=…",
+        ) from None
     return Path(folder) / f"{k}_{re.sub(r'[^A-Za-z0-9_]', '_', func.name)}.jsonl"
 
 
 def _check(
-    funcs: Sequence[PrimFunc], weights: Sequence[float] | None, measurers: Sequence[Measurer] | None
+    funcs: Sequence[PrimFunc], weights: Sequence[float], measurers: Sequence[Measurer] | None
 ) -> None:
     if not funcs:
         raise TuneError("Can't tune: there is no program", hint="give a list of them")
@@ -165,10 +191,10 @@ def _check(
                 f"Can't tune {len(funcs)} programs: there are {len(given)} {name}",
                 hint=f"give one for each program, or leave {name} out",
             )
-    for weight in weights or ():
+    for weight in weights:
         if (
             isinstance(weight, bool)
-            or not isinstance(weight, int | float)
+            or not isinstance(weight, Real)
             or not (isfinite(weight) and weight > 0)
         ):
             raise TuneError(

@@ -5,8 +5,10 @@ TVM's two files hold its own binary form of a program, which nothing but TVM wri
 
 from __future__ import annotations
 
+from numbers import Real
 from pathlib import Path
 
+from workbench import target as targets
 from workbench.history.tvm_file import tvm_file
 from workbench.history.write_whole import write_whole
 from workbench.schedule import Schedule, ScheduleError
@@ -28,7 +30,7 @@ database.commit_tuning_record(entered)
 """
 
 
-def tvm_database(best: Schedule, target: Target, seconds: float, path: str | Path) -> None:
+def tvm_database(best: Schedule, target: str | Target, seconds: float, path: str | Path) -> None:
     """Write a file that takes the steps of `best` with apache-tvm 0.27 and enters them there.
 
     Run there, it makes or adds to ``database_workload.json`` and ``database_tuning_record.json``
@@ -38,17 +40,19 @@ def tvm_database(best: Schedule, target: Target, seconds: float, path: str | Pat
     file can't be written.
 
     >>> sch.unroll("i")
-    >>> tuning.tvm_database(sch, wb.target.get("nvidia/h100"), 2e-6, "enter.py")
+    >>> tuning.tvm_database(sch, "nvidia/h100", 2e-6, "enter.py")
     """
+    target = targets.get(target)
     if not target.is_cpu and target.kind != "cuda":
         raise ScheduleError(
             f"Can't enter this for TVM: {target.name} is neither a GPU of CUDA nor a CPU",
             hint="give the target that the seconds were measured on",
         )
-    if wrong := checked_times((seconds,)):
+    number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+    if wrong := checked_times((seconds,)) if number else f"{seconds!r} is no number":
         raise ScheduleError(
-            f"Can't enter this for TVM: {wrong}", hint="give the seconds of one run"
+            f"Can't enter this for TVM: {wrong}"[:119], hint="give the seconds of one run"
         )
     kind = '{"kind": "llvm"}' if target.is_cpu else f'{{"kind": "cuda", "arch": "{target.arch}"}}'
-    entered = _ENTERED.format(target=kind, function=best.func.name, seconds=seconds)
+    entered = _ENTERED.format(target=kind, function=best.func.name, seconds=float(seconds))
     write_whole(path, tvm_file(best.node) + entered)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
@@ -18,6 +17,9 @@ from typing import Any, TypeAlias
 from workbench.diag import Fail, count_text
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule, ScheduleError
+from workbench.tuning.trial import checked_times
+from workbench.tuning.tvm_index_map import text_of_map
+from workbench.verbs.primitives.sample_compute_location import INLINE, ROOT
 
 MOST_BYTES = 64 << 20
 LONGEST = 10_000  # instructions of a trace
@@ -37,6 +39,11 @@ def _plain(verb: str) -> Taken:
     return lambda sch, given, attrs, _: getattr(sch, verb)(*given, *attrs)
 
 
+def _named(sch: Schedule, _: Inputs, attrs: list[Any], __: Any) -> object:
+    """A block, whose name is an identifier here; what its function is called says nothing."""
+    return sch.get_block(attrs[0].replace(".", "_"))
+
+
 def _sampled(verb: str) -> Taken:
     return lambda sch, given, attrs, decision: getattr(sch, verb)(*given, *attrs, decision=decision)
 
@@ -45,14 +52,37 @@ def _cached(verb: str) -> Taken:
     return lambda sch, given, attrs, _: getattr(sch, verb)(given[0], *attrs, given[1] or None)
 
 
+def _moved(verb: str) -> Taken:
+    """A move to where a choice says: with TVM it may be inline, or where the block is already."""
+
+    def taken(sch: Schedule, given: Inputs, attrs: list[Any], _: Any) -> object:
+        if given[1] == INLINE:
+            return getattr(sch, verb.replace("_at", "_inline"))(given[0])
+        if given[1] == ROOT:
+            return None
+        return getattr(sch, verb)(given[0], given[1], bool(attrs[0]), attrs[1])
+
+    return taken
+
+
+def _touched(attrs: list[Any]) -> tuple[str, int]:
+    """A buffer by its place among those that a block reads, 0, or writes, 1."""
+    return ("read", "write")[attrs[1]], attrs[0]
+
+
+def _laid_out(sch: Schedule, given: Inputs, attrs: list[Any], _: Any) -> None:
+    block, index_map = given
+    if attrs[2] is not None:
+        raise ValueError("what fills gaps is a function")
+    sch.transform_layout(block, _touched(attrs), index_map)
+
+
 def _truths(values: list[Any]) -> list[bool]:
     """What JSON has as 0 and 1."""
     return [bool(value) for value in values]
 
 
 _PLAIN = {  # TVM's name -> our verb
-    "GetBlock": "get_block",
-    "GetSBlock": "get_block",
     "GetLoops": "get_loops",
     "GetChildBlocks": "get_child_blocks",
     "GetChildSBlocks": "get_child_blocks",
@@ -78,6 +108,8 @@ _PLAIN = {  # TVM's name -> our verb
 }
 TAKEN: Mapping[str, Taken] = {
     **{name: _plain(verb) for name, verb in _PLAIN.items()},
+    "GetBlock": _named,
+    "GetSBlock": _named,
     "SamplePerfectTile": _sampled("sample_perfect_tile"),
     "SampleCategorical": _sampled("sample_categorical"),
     "SampleComputeLocation": _sampled("sample_compute_location"),
@@ -85,15 +117,16 @@ TAKEN: Mapping[str, Taken] = {
     "CacheWrite": _cached("cache_write"),
     "Split": lambda sch, given, attrs, _: sch.split(given[0], given[1:], *_truths(attrs)),
     "Fuse": lambda sch, given, attrs, _: sch.fuse(*given, preserve_unit_iters=bool(attrs[0])),
-    "ComputeAt": lambda sch, given, attrs, _: sch.compute_at(
-        given[0], given[1], bool(attrs[0]), attrs[1]
-    ),
-    "ReverseComputeAt": lambda sch, given, attrs, _: sch.reverse_compute_at(
-        given[0], given[1], bool(attrs[0]), attrs[1]
-    ),
+    "ComputeAt": _moved("compute_at"),
+    "ReverseComputeAt": _moved("reverse_compute_at"),
     "Blockize": lambda sch, given, attrs, _: sch.blockize(given[0], bool(attrs[0])),
     "Tensorize": lambda sch, given, attrs, _: sch.tensorize(given[0], attrs[0], bool(attrs[1])),
     "Annotate": lambda sch, given, attrs, _: sch.annotate(given[0], attrs[0], given[1]),
+    "ReIndex": lambda sch, given, attrs, _: sch.reindex(given[0], _touched(attrs)),
+    "TransformLayout": _laid_out,
+    "TransformBlockLayout": lambda sch, given, attrs, _: sch.transform_block_layout(
+        given[0], text_of_map(attrs[0], {})
+    ),
     "PadEinsum": lambda sch, given, attrs, _: sch.pad_einsum(given[0], attrs[0]),
     "EnterPostproc": lambda *_: None,  # what follows is written out as well
 }
@@ -151,8 +184,8 @@ def _records(path: Path) -> list[tuple[int, Any, Any]]:
             raise _wrong(
                 f"Can't read {path.name}: line {number + 1} is no record of TVM's"
             ) from None
-        right = times and all(0 < one < inf for one in times)
-        found.append((workload, trace, median(times) if right else None))
+        # 1e10 seconds are what TVM writes of a run that failed
+        found.append((workload, trace, None if checked_times((*times,)) else median(times)))
     return found
 
 
@@ -197,11 +230,13 @@ def _wrong(
 
 
 def _value(one: Any, made: Mapping[str, Any]) -> Any:
-    """An input: what an instruction made, by its name; text in quotes; a number; or several."""
+    """An input: what an instruction made, by its name; text in quotes; a map; a number; several."""
     if isinstance(one, list):
         return [_value(each, made) for each in one]
     if not isinstance(one, str):
         return one
     if one == "None":
         return None
+    if one.startswith("{"):
+        return text_of_map(one, made)
     return one[1:-1] if one.startswith('"') else made[one]

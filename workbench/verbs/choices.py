@@ -119,7 +119,7 @@ class CategoricalDomain:
 
 @dataclass(frozen=True, slots=True)
 class LocationDomain:
-    """Where a block may be computed: -1 inline, -2 where it is, else the index of a loop."""
+    """Where a block may be computed: -2 inline, -1 where it is, else the index of a loop."""
 
     places: tuple[int, ...]
 

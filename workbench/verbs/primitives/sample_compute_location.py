@@ -9,7 +9,7 @@ from workbench.verbs.primitive import REGISTRY, Edit, primitive
 from workbench.verbs.scope import common_loops
 from workbench.verbs.site import site_of
 
-INLINE, ROOT = -1, -2  # as TVM numbers them, which has marks for loops there
+INLINE, ROOT = -2, -1  # as TVM's traces have them, of which a record of its tuner is made
 
 
 def _domain(func: PrimFunc, block: Block, decision: int | None = None) -> LocationDomain:
@@ -22,7 +22,7 @@ def _domain(func: PrimFunc, block: Block, decision: int | None = None) -> Locati
     why = "" if decision is None else domain.wrong(decision)
     if why:
         raise site.refuse(
-            why, hint="-1 is inline, -2 where it is, else a loop of its readers, from 0"
+            why, hint="-2 is inline, -1 where it is, else a loop of its readers, from 0"
         )
     return domain
 
@@ -41,7 +41,7 @@ def sample_compute_location(
 ) -> Edit[Var | int]:
     """Choose where `block` is computed: returns the loop for `compute_at`, or -1 or -2.
 
-    -1 is for `compute_inline`, -2 leaves it where it is. `decision` is one of these, or which of
+    -2 is for `compute_inline`, -1 leaves it where it is. `decision` is one of these, or which of
     the loops around all its readers, outermost first, counted from 0; without one the schedule
     draws it, by its seed, among those that are possible. The program stays as it is.
 
