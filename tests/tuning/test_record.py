@@ -203,8 +203,9 @@ def test_what_is_no_record_is_left_alone(tmp_path):
     assert path.read_text() == "my notes"
     with pytest.raises(RecordError, match="Can't write the record null: it is a device, no file"):
         Record("/dev/null", HEADER)
-    with pytest.raises(RecordError, match="Can't write the record"):
+    with pytest.raises(RecordError, match="Can't write the record") as refused:
         Record(tmp_path / "none" / "record.jsonl", HEADER)
+    assert refused.value.hint == "give another path; what was measured is kept"  # there is room
 
 
 def test_a_trial_that_a_record_has_elsewhere_is_not_written_again(whole, tmp_path):

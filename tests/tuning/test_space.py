@@ -231,3 +231,18 @@ def main(A: T.Buffer((), "float32"), B: T.Buffer((), "float32")):
 """)
     told = tuning.candidate(one, tuning.ready(H200), H200, (), Random(0))
     assert told.reason == "B has no loop to be bound to threads"
+
+
+def test_a_copy_of_one_cell_is_fetched_too():
+    """Of a product with one row and one term, whose copies may have no loop of their own."""
+    text = script.show(matmul()).replace("16", "1")
+    func = script.parse(text.replace("32, ", "1, ").replace("float1,", "float32,"))
+    for seed in range(6):
+        found = tuning.candidate(func, tuning.ready(H200), H200, (), Random(seed))
+        assert not found.reason or "Can't" not in found.reason
+
+
+def test_a_space_takes_the_name_of_a_target():
+    sch = wb.Schedule(matmul(), seed=0)
+    tuning.ready("c")(sch)
+    assert not any(step.verb == "bind" for step in sch.trace.steps)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from workbench import tuning
 from workbench.tuning import Ended, Header, Lines, Outcome, Refusal, Trial
 
@@ -33,3 +35,9 @@ def test_all_that_was_tried_is_a_result():
     assert right["measurements"] == [{"name": "time", "value": 2e-3, "unit": "ms"}]
     assert (late["invalidity"], late["reason"]) == ("timeout", "no answer in 10 s")
     assert (refused["invalidity"], refused["reason"]) == ("constraints", "too few threads")
+
+
+def test_what_is_no_record_is_told_what_to_give():
+    with pytest.raises(tuning.RecordError, match="Can't write str as T4") as refused:
+        tuning.t4("record.jsonl")  # type: ignore[arg-type]
+    assert refused.value.hint.startswith("tuning.t4(tuning.read(path))")

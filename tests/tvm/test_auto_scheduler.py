@@ -91,6 +91,18 @@ def test_what_is_printed_is_the_schedule(made):
     raise AssertionError("the space has too few candidates")
 
 
+def test_a_workload_may_be_given_a_name():
+    @auto_scheduler.register_workload("twice")
+    def made(n):
+        a = te.placeholder((n,), name="a")
+        return [a, te.compute((n,), lambda i: a[i] * 2.0, name="b")]
+
+    assert made(8)[1].name == "b"
+    assert (
+        auto_scheduler.SearchTask(func="twice", args=(8,), target="llvm").func.params[0].name == "a"
+    )
+
+
 def test_a_task_goes_on_with_its_record(tmp_path, capsys):
     record = str(tmp_path / "vector.json")
     task = auto_scheduler.SearchTask(func="vector", args=(256,), target="nvidia/h200")

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.history.handles import BlockHandle, LoopHandle
-from workbench.ir import Const, For, dtypes
+from workbench.ir import Block, Const, For, dtypes
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.tuning.space import require
 
 VECTOR_BYTES = 16  # what a thread moves at most at a time
+
+
+def node_of(sch: Schedule, block: BlockHandle) -> Block:
+    """The block itself, as it is now."""
+    node = sch.get(block)
+    assert isinstance(node, Block)
+    return node
 
 
 def tile_loops(sch: Schedule, block: BlockHandle) -> tuple[list[LoopHandle], list[LoopHandle]]:
@@ -80,7 +87,7 @@ def fetch(
     last turn has a guard.
     """
     loops = sch.get_loops(copy)
-    own = loops[loops.index(outer) + 1 :]
+    own = loops[loops.index(outer) + 1 :] or [sch.add_unit_loop(copy)]  # of one cell
     together = sch.fuse(*own) if len(own) > 1 else own[0]
     wide = width > 1 and times(sch, together) % width == 0
     if wide:  # before the turns are cut, so that a guard is around whole vectors

@@ -20,6 +20,7 @@ from workbench.target import Target
 from workbench.tuning.loops import (
     VECTOR_BYTES,
     fetch,
+    node_of,
     number,
     tile_loops,
     times,
@@ -71,8 +72,7 @@ def multi_level_tiling(sch: Schedule, block: BlockHandle, target: Target) -> Non
     """
     spatial, summed = tile_loops(sch, block)
     most = most_parts(target, prod(times(sch, i) for i in spatial))
-    body = sch.get(block)
-    assert isinstance(body, Block)
+    body = node_of(sch, block)
     chosen = _choose(sch, body, spatial, summed, most)
     require(chosen.parts <= most, f"{chosen.parts} parts of a sum, more than {most}")
     _check(body, chosen.reads, chosen.tiles, target)
@@ -118,8 +118,7 @@ def _tile(
     summed: Sequence[LoopHandle],
     chosen: _Chosen,
 ) -> None:
-    body, tiles = sch.get(block), chosen.tiles
-    assert isinstance(body, Block)
+    body, tiles = node_of(sch, block), chosen.tiles
     own_buffers = _written(body)
     places = [k for k, region in enumerate(body.reads) if region.buffer not in own_buffers]
     local = sch.cache_write(block, 0, "local")

@@ -24,7 +24,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule import Schedule
-from workbench.tuning.loops import number, tile_loops
+from workbench.tuning.loops import node_of, number, tile_loops
 from workbench.verbs.factoring import sum_of
 
 Axis = tuple[IterVar, ...]
@@ -208,9 +208,3 @@ def _map(own: Sequence[IterVar], axes: Sequence[Axis]) -> str:
             place = f"({place}) * {number(it.dom.extent)} + {names[it]}"
         places.append(place)
     return f"lambda {', '.join(names.values())}: ({', '.join(places)})"
-
-
-def node_of(sch: Schedule, block: BlockHandle) -> Block:
-    node = sch.get(block)
-    assert isinstance(node, Block)
-    return node

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from errno import EDQUOT, EFBIG, ENOSPC
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -343,9 +344,11 @@ class Record:
 
     def _not_written(self, error: Exception) -> RecordError:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        full = isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EFBIG)
+        room = "make room on the disk, or give" if full else "give"
         return RecordError(
             f"Can't write the record {self.path.name}: {why}"[:119],
-            hint="make room on the disk, or give another path; what was measured is kept",
+            hint=f"{room} another path; what was measured is kept",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workbench.tuning.record import Lines
+from workbench.tuning.record import Lines, RecordError
 from workbench.tuning.space import Decisions
 from workbench.tuning.trial import Ended
 
@@ -15,13 +15,19 @@ def t4(lines: Lines) -> str:
 
     A configuration has what was decided under the number of the choice; times are milliseconds.
     Each result has our `trial`, `parents`, `program` and `reason`, too, which the format allows.
-    The format is told by the TuningSchema of odgaard on GitHub.
+    The format is told by the TuningSchema of odgaard on GitHub. Raises RecordError for anything
+    else than lines.
 
     >>> best = wb.tune(add, target="nvidia/h200", trials=2)
     >>> text = tuning.t4(best.tried.lines)
     >>> text.splitlines()[1]
     '  "schema_version": "1.0.0",'
     """
+    if not isinstance(lines, Lines):
+        raise RecordError(
+            f"Can't write {type(lines).__name__} as T4: it takes the lines of a record",
+            hint="tuning.t4(tuning.read(path)), or tuning.t4(best.tried.lines)",
+        )
     refused = [
         {**_result(refusal.decisions, "constraints", ()), "reason": refusal.reason}
         for refusal in lines.refused.values()

@@ -17,8 +17,8 @@ from workbench.intrin.mma import WARP
 from workbench.ir import Block, dtypes
 from workbench.schedule import Schedule
 from workbench.target import Target
-from workbench.tuning.loops import VECTOR_BYTES, fetch, width
-from workbench.tuning.product import Product, iterated, node_of, product_of, two_axes
+from workbench.tuning.loops import VECTOR_BYTES, fetch, node_of, width
+from workbench.tuning.product import Product, iterated, product_of, two_axes
 from workbench.tuning.space import require
 from workbench.tuning.tensor_calls import N, WarpCalls, warp_calls
 

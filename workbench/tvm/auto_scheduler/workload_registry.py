@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from functools import partial
+from typing import TypeAlias, TypeVar, overload
 
 from workbench.te import Tensor
 from workbench.tuning import TuneError
@@ -18,8 +19,14 @@ Made = TypeVar("Made", bound=Workload)
 _KNOWN: dict[str, Workload] = {}
 
 
-def register_workload(func: Made) -> Made:
+@overload
+def register_workload(func: Made) -> Made: ...
+@overload
+def register_workload(func: str) -> Callable[[Made], Made]: ...
+def register_workload(func: Workload | str) -> object:
     """Keep a function that makes tensors by its name; a later one of that name takes its place.
+
+    With a name in its place, what keeps a function by that.
 
     >>> @auto_scheduler.register_workload
     ... def doubled(n):
@@ -27,7 +34,13 @@ def register_workload(func: Made) -> Made:
     ...     return [a, te.compute((n,), lambda i: a[i] * 2.0, name="b")]
     >>> task = auto_scheduler.SearchTask(func="doubled", args=(8,), target="nvidia/h200")
     """
-    _KNOWN[func.__name__] = func
+    if isinstance(func, str):
+        return partial(_keep, func)
+    return _keep(func.__name__, func)
+
+
+def _keep(name: str, func: Made) -> Made:
+    _KNOWN[name] = func
     return func
 
 
