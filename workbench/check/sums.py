@@ -10,7 +10,7 @@ from workbench.access.units import Unit, units
 from workbench.check.conflict import why_not_shared_out
 from workbench.diag import Refusal
 from workbench.ir import For, PrimFunc, once
-from workbench.ir.places import places
+from workbench.ir.places import places, within
 
 
 @once
@@ -37,7 +37,7 @@ def refuse_torn_sum(before: PrimFunc, after: PrimFunc, verb: str) -> None:
 
 def _shared(func: PrimFunc) -> Iterator[tuple[For, Unit]]:
     """Each loop of threads with a unit that reduces along it."""
-    for loop in (stmt for stmt in places(func).order if isinstance(stmt, For)):
+    for loop in (stmt for stmt in within(func.body) if isinstance(stmt, For)):
         if (loop.thread or "").startswith("threadIdx"):
             yield from ((loop, unit) for unit in _reducing(loop))
 
