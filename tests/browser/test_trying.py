@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -13,9 +16,16 @@ from tests.browser.axe import accessible
 from tests.browser.plain import Plain
 from tests.browser.test_lab import QUIET, shoot
 from tests.browser.test_menu import mark
+from tests.schedule import programs
+from workbench import script
 from workbench.widgets.ask import session
 
 STEP = 14  # px of a drag from one value to the next, as grip.js has it
+# The second value comes before the first is answered.
+BOTH = """(body, xs) => {
+  for (const clientX of xs) body.dispatchEvent(new PointerEvent("pointermove", { clientX }));
+}"""
+LATE = 2.5  # s after which an answer is waited for no longer, as trying.js has it, and more
 
 
 def number(lab: Locator, name: str) -> Locator:
@@ -91,6 +101,32 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     expect(head).to_be_hidden()
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
+
+
+def test_the_last_value_is_shown_also_where_an_earlier_one_is_waited_for_in_vain(
+    plain: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = wb.Schedule(script.parse(programs.MATMUL))
+    small.split("i", factors=[None, 2])
+    lab_ = wb.lab(small, panes=["TensorIR", "tiles"], costs=[])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    hear, tried = lab_.session.hear, []
+
+    def slowly(message: Mapping[str, Any]) -> Any:
+        if message["do"] == "try":
+            tried.append(message["step"]["value"])
+            time.sleep(LATE * (len(tried) == 1))
+        return hear(message)
+
+    monkeypatch.setattr(lab_.session, "hear", slowly)
+    drag(number(lab, "i_1"), 0)
+    at = number(lab, "i_1").bounding_box()
+    assert at
+    middle = at["x"] + at["width"] / 2
+    lab.locator(".wb-program .wb-body").evaluate(BOTH, [middle + STEP, middle + 2 * STEP])
+    expect(lab.locator(".wb-program .wb-listing")).to_contain_text("T.grid(1, 8, 8, 8)")
+    assert tried == [4, 8]
 
 
 def test_undo_leads_back_to_where_a_number_was_dragged(plain: Plain, sch: wb.Schedule) -> None:

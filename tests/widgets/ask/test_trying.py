@@ -11,6 +11,8 @@ from tests.schedule import programs
 from tests.support.gpu_programs import VECTOR_ADD, parsed
 from workbench import lesson, script
 from workbench.diag import Fail
+from workbench.schedule import ScheduleError
+from workbench.schedule.retuning import StepsRefused
 from workbench.widgets import Lab
 from workbench.widgets.page.grips import MOST, grip_of
 
@@ -98,6 +100,35 @@ def test_steps_of_a_branch_have_the_numbers_that_the_history_shows() -> None:
     assert lab.session.page["grips"][key_of(lab, "i_1")]["step"] == 3
     page = tried(lab, place=key_of(lab, "i_1"), value=2)
     assert page["told"] == "split(i, factors=[4, 2]) as step 3"
+
+
+def test_a_refusal_on_a_branch_names_steps_as_the_history_does() -> None:
+    sch = finished()
+    sch.retune(4, factors=[None, 8])  # a branch from the third step on
+    lab = wb.lab(sch)
+    numbers = [node.id for node in sch.node.path()]
+    assert numbers[3:6] == [3, 24, 25]
+    page = tried(lab, place=key_of(lab, "ax0_ax1_fused_1"), value=2)
+    refused = f"Can't retune step {numbers[14]}: step {numbers[16]}, bind, is refused: "
+    assert page["refusal"]["headline"].startswith(refused)
+    with pytest.raises(ScheduleError, match="Can't retune step 14: step 16, bind, is refused: "):
+        sch.retune(14, factors=[None, 2, 4])  # of the trace, which counts from 1
+
+
+def test_a_refusal_of_a_trace_that_is_cut_short_names_its_steps_so_too() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.unroll("k")
+    sch.goto(0)
+    i_0, i_1 = sch.split("i", factors=[None, 4])
+    sch.reorder("j", "k", i_0, i_1)
+    with pytest.raises(StepsRefused) as refused:
+        sch.retune(1, factors=[8])
+    numbered = refused.value.numbered(lambda n: sch.node.after(n).id)
+    assert numbered.headline == (
+        "Can't retune step 2: step 3, reorder, is refused: the program has no loop `i_1` where "
+        "the trace has it."
+    )
+    assert "Can't take step 3, reorder: " in numbered.detail and "step 2" not in numbered.detail
 
 
 def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:

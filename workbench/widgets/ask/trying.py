@@ -114,8 +114,8 @@ class Trying:
         try:
             trial.retune(grip.step, factors=factors)
         except StepsRefused as refused:
-            if not refused.also:
-                raise
+            if not refused.also:  # as the history numbers them, where a branch counts on
+                raise refused.numbered(lambda n: at.after(n).id) from None
             trial.retune(grip.step, also=refused.also, factors=factors)
             changed |= {*refused.also}
         # a branch counts on: a step's number is that of its node, which the history shows
