@@ -270,7 +270,8 @@ def _cuda(lab: Locator, found: Found) -> None:
     if not tab.count():
         lab.locator(".wb-program > .wb-more").click()
     tab.click()
-    lab.locator(f".wb-place[data-k='{key}']").evaluate("one => one.click()")
+    lab.evaluate(QUIET)
+    lab.locator(f".wb-place[data-k='{key}']").click()  # it is scrolled to, of many
     slider = lab.locator(".wb-menu .wb-grip input")
     slider.focus()
     for press in ("ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowRight"):
