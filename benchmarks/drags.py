@@ -82,8 +82,8 @@ SETTLED = """(lab) => {
   return (why || (drag.shown && !costs)) && performance.now() - Math.max(drag.at, drag.last) > 100;
 }"""
 TIMES = "() => [drag.shown, drag.costs].map((time) => time && time - drag.at)"
-ANY_NUMBER = ".wb-program .wb-line:not(.wb-gone, .wb-was) [data-grip]"
-NUMBER = ANY_NUMBER.replace("data-grip", "data-grip='{}'")
+ANY_NUMBER = ".wb-program .wb-line:not(.wb-gone, .wb-was) [data-grip][title^='drag it:']"
+NUMBER = ANY_NUMBER.replace("[data-grip]", "[data-grip='{}']")
 READ = "(one) => [one.dataset.grip, one.textContent, one.title]"
 SHOWS = """([lab, key, value]) => {
   const shown = lab.querySelector(`.wb-program.wb-would [data-grip='${key}']`);

@@ -38,7 +38,7 @@ SMALL = """(lab, held) => {
         const there = document.elementFromPoint(x + dx, y + dy);
         const is = there?.closest(held);
         if (is !== one)
-          small.push([one.textContent || one.ariaLabel, dx, dy, (is ?? there)?.outerHTML.slice(0, 90)]);
+          small.push([one.outerHTML.slice(0, 90), dx, dy, (is ?? there)?.outerHTML.slice(0, 90)]);
       }
   }
   return { small, seen };

@@ -129,6 +129,38 @@ def test_the_last_value_is_shown_also_where_an_earlier_one_is_waited_for_in_vain
     assert tried == [4, 8]
 
 
+def test_a_number_that_no_split_made_is_dragged_to_a_new_split(plain: Plain) -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    lab_ = wb.lab(sch, actions=["split"], panes=["TensorIR", "tiles"], costs=[])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    text, head = lab.locator(".wb-program .wb-listing"), lab.locator(".wb-would-head")
+    expect(number(lab, "j")).to_have_attribute("title", "drag it to split the loop: 2, 4, 8")
+    drag(number(lab, "j"), -1)
+    expect(head).to_contain_text("would be split(j, factors=[None, 4])")
+    expect(text).to_contain_text("for i, j_0, j_1, k in T.grid(8, 2, 4, 8)")
+    expect(lab.locator(".wb-machine.wb-would svg")).not_to_have_count(0)
+    plain.page.mouse.move(0, 0)  # as far as it goes
+    expect(text).to_contain_text("for i, j_0, j_1, k in T.grid(8, 4, 2, 8)")
+    shoot(plain.page, "trying-new-split")
+    plain.page.keyboard.press("Escape")
+    plain.page.mouse.up()
+    expect(text).to_contain_text("for i, j, k in T.grid(8, 8, 8)")
+    assert len(sch.history) == 1
+    drag(number(lab, "j"), -1)
+    expect(text).to_contain_text("for i, j_0, j_1, k in T.grid(8, 2, 4, 8)")
+    plain.page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("split(j, factors=[None, 4])")
+    # its number is the split's from now on, and what was there comes back by undo
+    expect(number(lab, "j_1")).to_have_attribute("title", "drag it: 1, 2, 4, 8")
+    lab.get_by_role("button", name="undo").click()
+    expect(text).to_contain_text("for i, j, k in T.grid(8, 8, 8)")
+    # by keys it has the form of the verb, and no slider beside it
+    mark(lab, "j").click()
+    expect(lab.locator(".wb-menu .wb-form")).to_be_visible()
+    expect(lab.locator(".wb-menu .wb-grip")).to_have_count(0)
+
+
 def test_undo_leads_back_to_where_a_number_was_dragged(plain: Plain, sch: wb.Schedule) -> None:
     lab = plain.open([wb.lab(sch, panes=["TensorIR", "tiles"])]).locator(".wb-lab")
     text = lab.locator(".wb-program .wb-listing")
