@@ -18,9 +18,9 @@ from workbench import script
 
 
 def name(lab: Locator, word: str) -> Locator:
-    """The name of a loop or block at the head of its line, where it can be taken."""
+    """The name of a loop, block or buffer where it can be taken, or things put."""
     lines = lab.locator(".wb-program .wb-line:not(.wb-gone, .wb-was)")
-    return lines.locator(".wb-heads").get_by_text(word, exact=True)
+    return lines.locator(".wb-heads, .wb-lifts").get_by_text(word, exact=True)
 
 
 def place(lab: Locator, label: str, where: str = ".wb-tray") -> Locator:

@@ -37,6 +37,7 @@ def number(lab: Locator, name: str) -> Locator:
 
 def drag(thing: Locator, by: int) -> None:
     """Take hold of a number and move it by so many values; it is not released."""
+    thing.scroll_into_view_if_needed()
     at = thing.bounding_box()
     assert at
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
@@ -164,6 +165,7 @@ def test_a_number_that_no_split_made_is_dragged_to_a_new_split(plain: Plain) -> 
 def test_undo_leads_back_to_where_a_number_was_dragged(plain: Plain, sch: wb.Schedule) -> None:
     lab = plain.open([wb.lab(sch, panes=["TensorIR", "tiles"])]).locator(".wb-lab")
     text = lab.locator(".wb-program .wb-listing")
+    lab.evaluate(QUIET)  # the program of another size is drawn anew, under the hand
     drag(number(lab, "i_2"), 1)
     plain.page.mouse.up()
     expect(lab.locator(".wb-status")).to_contain_text("split(i, factors=")

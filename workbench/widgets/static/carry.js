@@ -79,20 +79,19 @@ export function carrying(lab, trying, asked, body, would, redraw) {
 
   const kinds = () => (lab.offline || lab.against !== null ? [] : (lab.setup.carried ?? []));
 
-  /** The names of loops, blocks and buffers where they are made, and which can be carried. */
+  /** The names of loops and blocks at the heads of their lines, and what can be carried: these,
+   * and buffers where they are made. */
   function mark() {
     for (const line of body.querySelectorAll(".wb-line:not(.wb-gone, .wb-was) > .wb-text")) {
       const loops = HEAD_LOOPS.exec(line.textContent)?.[1].split(", ") ?? [];
-      const makes = {
-        loop: (one) => loops.includes(one.textContent),
-        block: () => Boolean(line.dataset.head),
-        buffer: () => HEAD_BUFFERS.test(line.textContent),
-      };
+      const makes = HEAD_BUFFERS.test(line.textContent);
       for (const one of line.querySelectorAll(".wb-mark")) {
-        const about = lab.page?.names[one.dataset.k];
-        const heads = Boolean(makes[about?.kind]?.(one));
+        const { kind } = lab.page?.names[one.dataset.k] ?? {};
+        const block = kind === "block" && Boolean(line.dataset.head);
+        const heads = block || (kind === "loop" && loops.includes(one.textContent));
+        const lifts = heads || (kind === "buffer" && makes);
         one.classList.toggle("wb-heads", heads);
-        one.classList.toggle("wb-lifts", heads && kinds().includes(about?.kind));
+        one.classList.toggle("wb-lifts", lifts && kinds().includes(kind));
       }
     }
     if (returns !== null && returns !== lab.at) nameOf(lab.place)?.focus({ preventScroll: true });
@@ -101,7 +100,7 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     else if (held) queueMicrotask(end); // another program is shown
   }
 
-  const nameOf = (key) => body.querySelector(`.wb-heads[data-k="${key}"]`);
+  const nameOf = (key) => body.querySelector(`:is(.wb-heads, .wb-lifts)[data-k="${key}"]`);
 
   function lift(key, byKeys) {
     held = { key, at: lab.at, byKeys, targets: [], over: null };
