@@ -58,6 +58,7 @@ def test_numbers_that_can_be_taken_hold_of() -> None:
     assert grip_of(sch.node, k, ["bind"]) is None
     sch.unroll("k")
     assert grip_of(sch.node, k) is None
+    assert grip_of(sch.node, sch.add_unit_loop("C").key) is None  # of one turn
     many = wb.Schedule(matmul(2**6 * 3**3 * 5 * 7 * 11))
     outer, _ = many.split("i", factors=[None, 2**3 * 3 * 5])
     grip = grip_of(many.node, outer.key)

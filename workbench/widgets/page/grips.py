@@ -57,8 +57,10 @@ def _of_new(node: HistoryNode, loop: Var) -> Grip | None:
     if found is None or found.kind != "serial" or not isinstance(found.extent, Const):
         return None
     extent = int(found.extent.value)
+    if extent < 2:
+        return None  # nothing to share out
     known = _near([n for n in divisors(extent) if n > 1], extent)
-    return Grip(None, 1, extent, {value: (None, value) for value in known}) if known else None
+    return Grip(None, 1, extent, {value: (None, value) for value in known})
 
 
 def _near(values: Sequence[int], own: int) -> Sequence[int]:

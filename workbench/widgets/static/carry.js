@@ -61,9 +61,9 @@ function targetButton(target, tell, choose) {
 }
 
 /**
- * Lets loops, blocks and buffers of `body`, a program, be carried: dragged by their names where they
- * are made, or lifted with Space and put down from the tray with Enter. `would` has buttons that
- * take it and put it back. `mark` is called whenever the program is drawn, which `redraw` does.
+ * Lets loops, blocks and buffers of `body`, a program, be carried: dragged by their names where
+ * they are made, or lifted with Space and put down from the tray with Enter. `would` has buttons
+ * that take it and put it back. `mark` is called whenever the program is drawn, as `redraw` does.
  */
 export function carrying(lab, trying, asked, body, would, redraw) {
   const said = h("span.wb-hint");
