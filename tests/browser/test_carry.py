@@ -1,4 +1,5 @@
-"""Loops and blocks are carried: onto the tray, onto lines of loops, by mouse, clicks and keys."""
+"""Loops, blocks and buffers are carried: onto the tray, onto lines of loops, by mouse, clicks and
+keys."""
 
 from __future__ import annotations
 
@@ -12,13 +13,14 @@ from tests.browser.axe import accessible
 from tests.browser.plain import Plain
 from tests.browser.test_lab import shoot
 from tests.schedule import programs
+from tests.widgets.ask.test_carrying import TWO_READERS
 from workbench import script
 
 
 def name(lab: Locator, word: str) -> Locator:
-    """The name of a loop or block at the head of its line, where it can be taken."""
+    """The name of a loop, block or buffer where it can be taken, or things put."""
     lines = lab.locator(".wb-program .wb-line:not(.wb-gone, .wb-was)")
-    return lines.locator(".wb-heads").get_by_text(word, exact=True)
+    return lines.locator(".wb-heads, .wb-lifts").get_by_text(word, exact=True)
 
 
 def place(lab: Locator, label: str, where: str = ".wb-tray") -> Locator:
@@ -155,6 +157,62 @@ def test_the_same_by_clicks_and_keys_and_a_block_inside_a_loop(plain: Plain) -> 
     expect(lab.locator(".wb-would-head")).to_contain_text("reverse_compute_at(C_local, j)")
     page.mouse.up()
     expect(lab.locator(".wb-status")).to_contain_text("reverse_compute_at(C_local, j)")
+
+
+def test_a_buffer_is_carried_into_a_memory_and_several_readers_are_asked_which(
+    plain: Plain,
+) -> None:
+    sch = wb.Schedule(script.parse(TWO_READERS))
+    lab, page = (
+        plain.open([lab_of(sch, "cache_read", "cache_write")]).locator(".wb-lab"),
+        plain.page,
+    )
+    head, text = lab.locator(".wb-would-head"), lab.locator(".wb-program .wb-listing")
+    tray, status = lab.locator(".wb-tray"), lab.locator(".wb-status")
+    lift(lab, "A")
+    for who in ("all read through", "B reads through", "C reads through"):
+        expect(tray.get_by_role("group", name=who)).to_be_visible()
+    over(place(lab, "C reads through shared"))
+    expect(head).to_contain_text('would be cache_read(C, "A", "shared", consumer_blocks=[C])')
+    expect(text).to_contain_text("C[v] = A_shared[v] + ")
+    expect(text).to_contain_text("B[v] = A[v] * ")
+    accessible(page, ".wb-program")
+    shoot(page, "carry-buffer")
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(tray).to_be_hidden()
+    assert len(sch.history) == 1
+    lift(lab, "A")
+    over(place(lab, "all read through local"))
+    expect(head).to_contain_text('would be cache_read(B, "A", "local")')
+    page.mouse.up()
+    expect(status).to_contain_text('cache_read(B, "A", "local")')
+    # by keys, and by two clicks
+    name(lab, "C").first.focus()
+    page.keyboard.press("Space")
+    expect(place(lab, "write through shared")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(head).to_contain_text('would be cache_write(C, "C", "local")')
+    page.keyboard.press("Enter")
+    expect(status).to_contain_text('cache_write(C, "C", "local")')
+    name(lab, "B").first.click()
+    place(lab, "write through shared", ".wb-menu").click()
+    expect(status).to_contain_text('cache_write(B, "B", "shared")')
+
+
+def test_a_memory_that_is_refused_is_crossed_with_the_reason(plain: Plain) -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.decompose_reduction("C", "k")
+    lab, page = plain.open([lab_of(sch, "cache_write")]).locator(".wb-lab"), plain.page
+    lift(lab, "C")
+    crossed = place(lab, "C_init writes through shared")
+    over(crossed)
+    expect(crossed).to_have_attribute("aria-disabled", "true")
+    expect(crossed).to_have_class(re.compile("wb-cannot"))
+    expect(lab.locator(".wb-would-head")).to_contain_text("✕ Can't cache_write")
+    page.mouse.up()
+    expect(lab.get_by_role("alert")).to_contain_text("Can't cache_write")
+    assert len(sch.history) == 2
 
 
 def long_lab(plain: Plain) -> Locator:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -13,9 +16,16 @@ from tests.browser.axe import accessible
 from tests.browser.plain import Plain
 from tests.browser.test_lab import QUIET, shoot
 from tests.browser.test_menu import mark
+from tests.schedule import programs
+from workbench import script
 from workbench.widgets.ask import session
 
 STEP = 14  # px of a drag from one value to the next, as grip.js has it
+# The second value comes before the first is answered.
+BOTH = """(body, xs) => {
+  for (const clientX of xs) body.dispatchEvent(new PointerEvent("pointermove", { clientX }));
+}"""
+LATE = 2.5  # s after which an answer is waited for no longer, as trying.js has it, and more
 
 
 def number(lab: Locator, name: str) -> Locator:
@@ -27,6 +37,7 @@ def number(lab: Locator, name: str) -> Locator:
 
 def drag(thing: Locator, by: int) -> None:
     """Take hold of a number and move it by so many values; it is not released."""
+    thing.scroll_into_view_if_needed()
     at = thing.bounding_box()
     assert at
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
@@ -93,9 +104,68 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
 
 
+def test_the_last_value_is_shown_also_where_an_earlier_one_is_waited_for_in_vain(
+    plain: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = wb.Schedule(script.parse(programs.MATMUL))
+    small.split("i", factors=[None, 2])
+    lab_ = wb.lab(small, panes=["TensorIR", "tiles"], costs=[])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    hear, tried = lab_.session.hear, []
+
+    def slowly(message: Mapping[str, Any]) -> Any:
+        if message["do"] == "try":
+            tried.append(message["step"]["value"])
+            time.sleep(LATE * (len(tried) == 1))
+        return hear(message)
+
+    monkeypatch.setattr(lab_.session, "hear", slowly)
+    drag(number(lab, "i_1"), 0)
+    at = number(lab, "i_1").bounding_box()
+    assert at
+    middle = at["x"] + at["width"] / 2
+    lab.locator(".wb-program .wb-body").evaluate(BOTH, [middle + STEP, middle + 2 * STEP])
+    expect(lab.locator(".wb-program .wb-listing")).to_contain_text("T.grid(1, 8, 8, 8)")
+    assert tried == [4, 8]
+
+
+def test_a_number_that_no_split_made_is_dragged_to_a_new_split(plain: Plain) -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    lab_ = wb.lab(sch, actions=["split"], panes=["TensorIR", "tiles"], costs=[])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    text, head = lab.locator(".wb-program .wb-listing"), lab.locator(".wb-would-head")
+    expect(number(lab, "j")).to_have_attribute("title", "drag it to split the loop: 2, 4, 8")
+    drag(number(lab, "j"), -1)
+    expect(head).to_contain_text("would be split(j, factors=[None, 4])")
+    expect(text).to_contain_text("for i, j_0, j_1, k in T.grid(8, 2, 4, 8)")
+    expect(lab.locator(".wb-machine.wb-would svg")).not_to_have_count(0)
+    plain.page.mouse.move(0, 0)  # as far as it goes
+    expect(text).to_contain_text("for i, j_0, j_1, k in T.grid(8, 4, 2, 8)")
+    shoot(plain.page, "trying-new-split")
+    plain.page.keyboard.press("Escape")
+    plain.page.mouse.up()
+    expect(text).to_contain_text("for i, j, k in T.grid(8, 8, 8)")
+    assert len(sch.history) == 1
+    drag(number(lab, "j"), -1)
+    expect(text).to_contain_text("for i, j_0, j_1, k in T.grid(8, 2, 4, 8)")
+    plain.page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("split(j, factors=[None, 4])")
+    # its number is the split's from now on, and what was there comes back by undo
+    expect(number(lab, "j_1")).to_have_attribute("title", "drag it: 1, 2, 4, 8")
+    lab.get_by_role("button", name="undo").click()
+    expect(text).to_contain_text("for i, j, k in T.grid(8, 8, 8)")
+    # by keys it has the form of the verb, and no slider beside it
+    mark(lab, "j").click()
+    expect(lab.locator(".wb-menu .wb-form")).to_be_visible()
+    expect(lab.locator(".wb-menu .wb-grip")).to_have_count(0)
+
+
 def test_undo_leads_back_to_where_a_number_was_dragged(plain: Plain, sch: wb.Schedule) -> None:
     lab = plain.open([wb.lab(sch, panes=["TensorIR", "tiles"])]).locator(".wb-lab")
     text = lab.locator(".wb-program .wb-listing")
+    lab.evaluate(QUIET)  # the program of another size is drawn anew, under the hand
     drag(number(lab, "i_2"), 1)
     plain.page.mouse.up()
     expect(lab.locator(".wb-status")).to_contain_text("split(i, factors=")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -17,17 +18,20 @@ from workbench.schedule.arguments import as_given
 from workbench.verbs import primitive
 
 Changes = Mapping[int, Mapping[str, Any]]
+Numbers = Callable[[int], int]
 
 
 class StepsRefused(ScheduleError):
     """An earlier step that can't be changed, for what a later one says.
 
     That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
-    anything in it.
+    anything in it. Steps are counted as a trace prints them; `numbered` tells the same with other
+    numbers, such as those that a history shows.
     """
 
     step: int = 0
     also: Changes = MappingProxyType({})
+    numbered: Callable[[Numbers], StepsRefused]
 
 
 class Cursor(Protocol):
@@ -149,19 +153,27 @@ def _bound(trial: Cursor, axis: object) -> int | None:
     return None
 
 
-def _spoilt(stopped: _Stopped, number: int, asked: str, hint: str, follow: Changes) -> StepsRefused:
+def _spoilt(
+    stopped: _Stopped,
+    number: int,
+    asked: str,
+    hint: str,
+    follow: Changes,
+    of: Numbers = lambda place: place,
+) -> StepsRefused:
     """The refusal of a later step as that of the change of an earlier one."""
     step, error = stopped.step, stopped.error
-    whole = error.args[0].rstrip(".")
+    taking, told = (f"step {n}, {step.verb}" for n in (stopped.place, of(stopped.place)))
+    whole = error.args[0].rstrip(".").replace(f"Can't take {taking}", f"Can't take {told}")
     found = error.detail if whole in error.detail else f"{whole}.\n{error.detail}".rstrip()
-    taking = f"step {stopped.place}, {step.verb}"
-    reason = whole.removeprefix(f"Can't take {taking}").partition(": ")[2] or whole
+    reason = whole.removeprefix(f"Can't take {told}").partition(": ")[2] or whole
     refused = StepsRefused(
-        f"Can't retune step {number}: {taking}, is refused: {reason}",
+        f"Can't retune step {of(number)}: {told}, is refused: {reason}",
         asked=asked,
         where=error.where,
         detail=f"{step.text}\n{found}",
         hint=hint,
     )
     refused.step, refused.also = stopped.place, follow
+    refused.numbered = partial(_spoilt, stopped, number, asked, hint, follow)
     return refused

@@ -1,4 +1,4 @@
-"""Where a lab lets loops and blocks be carried to, and what a page is told of it."""
+"""Where a lab lets loops, blocks and buffers be carried to, and what a page is told of it."""
 
 import json
 from typing import Any
@@ -97,9 +97,65 @@ def test_what_can_be_carried_is_what_is_offered() -> None:
     def carried(*verbs: str) -> object:
         return wb.lab(product(), actions=list(verbs)).setup["carried"]
 
-    assert carried("split", "cache_read") == []
+    assert carried("split", "fuse") == []
+    assert carried("split", "cache_read") == carried("cache_write") == ["buffer"]
     assert carried("split", "bind") == ["loop"]
     assert carried("compute_at") == ["block"]
-    assert wb.lab(product()).setup["carried"] == ["loop", "block"]
+    assert wb.lab(product()).setup["carried"] == ["loop", "block", "buffer"]
     lab = wb.lab(product(), actions=["split"])
     assert lab.session.targets({"place": key_of(lab, "i")}) == []
+
+
+TWO_READERS = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] * T.float32(2)
+    for j in range(8):
+        with T.block("C"):
+            v = T.axis.spatial(8, j)
+            C[v] = A[v] + T.float32(1)
+"""
+
+
+def test_a_buffer_goes_into_a_memory_by_a_copy_that_is_read_or_written() -> None:
+    lab = wb.lab(product(), actions=["cache_read", "cache_write"])
+    assert lab.setup["carried"] == ["buffer"]
+    found = places_for(lab, "A", "buffer")
+    assert list(found) == ["read through shared", "read through local"]
+    assert not any(target["why_not"] or target["loop"] for target in found.values())
+    lab.session.ask({"do": "apply", **found["read through shared"]["step"]})
+    assert lab.cursor.node.label == 'cache_read(C, "A", "shared")'
+    written = places_for(lab, "C", "buffer")
+    lab.session.ask({"do": "apply", **written["write through local"]["step"]})
+    assert lab.cursor.node.label.startswith("cache_write(C, ")
+    only = wb.lab(product(), actions=["cache_write"])
+    assert places_for(only, "A", "buffer") == {}  # which nothing writes
+
+
+def test_of_several_readers_it_is_asked_which() -> None:
+    lab = wb.lab(wb.Schedule(script.parse(TWO_READERS)), actions=["cache_read"])
+    found = places_for(lab, "A", "buffer")
+    whose = ("all read", "B reads", "C reads")
+    assert list(found) == [f"{who} through {scope}" for who in whose for scope in SCOPES]
+    for who, readers in zip(whose, ("BC", "B", "C"), strict=True):
+        lab.session.follow({"at": 0})
+        lab.session.ask({"do": "apply", **found[f"{who} through shared"]["step"]})
+        assert lab.session.state["status"]["kind"] == "ready"
+        blocks = [lab.cursor.get(handle) for handle in lab.cursor.get_blocks()]
+        reading = [b.name for b in blocks if any(r.buffer.name == "A_shared" for r in b.reads)]
+        assert "".join(reading) == readers
+
+
+def test_a_memory_that_it_cannot_go_into_says_why() -> None:
+    sch = product()
+    sch.decompose_reduction("C", "k")
+    found = places_for(wb.lab(sch, actions=["cache_read", "cache_write"]), "C", "buffer")
+    writes = {place: target["why_not"] for place, target in found.items() if "write" in place}
+    assert {place.partition(" ")[0] for place in writes} == {"C_init", "C_update"}
+    assert all(why.startswith("Can't cache_write") for why in writes.values()), writes
+
+
+SCOPES = ("shared", "local")

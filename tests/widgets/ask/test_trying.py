@@ -11,6 +11,8 @@ from tests.schedule import programs
 from tests.support.gpu_programs import VECTOR_ADD, parsed
 from workbench import lesson, script
 from workbench.diag import Fail
+from workbench.schedule import ScheduleError
+from workbench.schedule.retuning import StepsRefused
 from workbench.widgets import Lab
 from workbench.widgets.page.grips import MOST, grip_of
 
@@ -49,7 +51,14 @@ def test_numbers_that_can_be_taken_hold_of() -> None:
     assert loops[j_0] and loops[j_0].ways == {v: (v, None, 2) for v in (1, 2, 4)}
     assert loops[j_2] and loops[j_2].ways == {v: (None, 2, v) for v in (1, 2, 4)}
     assert (loops[j_1].value, loops[j_1].step, loops[j_1].place) == (2, 2, 1) if loops[j_1] else 0
-    assert grip_of(sch.node, sch.get_loops("C")[-1].key) is None  # k, which no split made
+    k = sch.get_loops("C")[-1].key  # which no split made: a new one would
+    grip = grip_of(sch.node, k)
+    assert grip and (grip.step, grip.value) == (None, 8)
+    assert grip.ways == {v: (None, v) for v in (2, 4, 8)}
+    assert grip_of(sch.node, k, ["bind"]) is None
+    sch.unroll("k")
+    assert grip_of(sch.node, k) is None
+    assert grip_of(sch.node, sch.add_unit_loop("C").key) is None  # of one turn
     many = wb.Schedule(matmul(2**6 * 3**3 * 5 * 7 * 11))
     outer, _ = many.split("i", factors=[None, 2**3 * 3 * 5])
     grip = grip_of(many.node, outer.key)
@@ -66,6 +75,25 @@ def test_a_number_tried_is_the_program_with_the_steps_taken_so() -> None:
         sch.retune(4, factors=factors)
         assert text_of(page) == script.show(sch.func)
         assert page["told"] == f"split(k, factors=[None, {value}]) as step 4"
+
+
+def test_a_number_that_no_split_made_tries_a_new_split_and_takes_it() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    lab = wb.lab(sch, actions=["split"])
+    grip = lab.session.page["grips"][key_of(lab, "j")]
+    assert grip == {"value": 8, "values": [2, 4, 8], "step": None}
+    before = json.dumps([lab.session.state, len(sch.history)], default=str)
+    page = tried(lab, place=key_of(lab, "j"), value=4)
+    assert page["told"] == "split(j, factors=[None, 4])" and page["picture"]
+    assert "for i, j_0, j_1, k in T.grid(8, 2, 4, 8):" in text_of(page)
+    assert json.dumps([lab.session.state, len(sch.history)], default=str) == before
+    lab.session.ask({"do": "apply", "place": key_of(lab, "j"), "value": 4})
+    assert lab.cursor.node.label == "split(j, factors=[None, 4])" and lab.session.at == 1
+    assert lab.session.page["back"] is None  # a step, which undo takes back
+    assert lab.session.page["names"][lab.session.state["place"]]["name"] == "j_0"
+    assert lab.session.page["grips"][key_of(lab, "j_1")]["step"] == 1
+    bound = wb.lab(lab.cursor, actions=["bind"]).session.page["grips"].values()
+    assert [grip["value"] for grip in bound] == [2, 4]  # of what a split made
 
 
 def test_numbers_that_are_tied_follow_and_are_told() -> None:
@@ -98,6 +126,35 @@ def test_steps_of_a_branch_have_the_numbers_that_the_history_shows() -> None:
     assert lab.session.page["grips"][key_of(lab, "i_1")]["step"] == 3
     page = tried(lab, place=key_of(lab, "i_1"), value=2)
     assert page["told"] == "split(i, factors=[4, 2]) as step 3"
+
+
+def test_a_refusal_on_a_branch_names_steps_as_the_history_does() -> None:
+    sch = finished()
+    sch.retune(4, factors=[None, 8])  # a branch from the third step on
+    lab = wb.lab(sch)
+    numbers = [node.id for node in sch.node.path()]
+    assert numbers[3:6] == [3, 24, 25]
+    page = tried(lab, place=key_of(lab, "ax0_ax1_fused_1"), value=2)
+    refused = f"Can't retune step {numbers[14]}: step {numbers[16]}, bind, is refused: "
+    assert page["refusal"]["headline"].startswith(refused)
+    with pytest.raises(ScheduleError, match="Can't retune step 14: step 16, bind, is refused: "):
+        sch.retune(14, factors=[None, 2, 4])  # of the trace, which counts from 1
+
+
+def test_a_refusal_of_a_trace_that_is_cut_short_names_its_steps_so_too() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.unroll("k")
+    sch.goto(0)
+    i_0, i_1 = sch.split("i", factors=[None, 4])
+    sch.reorder("j", "k", i_0, i_1)
+    with pytest.raises(StepsRefused) as refused:
+        sch.retune(1, factors=[8])
+    numbered = refused.value.numbered(lambda n: sch.node.after(n).id)
+    assert numbered.headline == (
+        "Can't retune step 2: step 3, reorder, is refused: the program has no loop `i_1` where "
+        "the trace has it."
+    )
+    assert "Can't take step 3, reorder: " in numbered.detail and "step 2" not in numbered.detail
 
 
 def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:
@@ -183,7 +240,7 @@ def test_what_a_page_may_send() -> None:
         assert tried(lab, **step)["refusal"]["headline"].startswith("Can't ")
     lab.session.ask({"do": "apply", "place": key, "value": 3})
     assert lab.session.state["status"]["error"]["headline"] == (
-        "Can't try that: it is no number that a split made."
+        "Can't try that: it is no number that a split makes."
     )
     with pytest.raises(Fail):
         lab.session.tried({"do": "try"})

@@ -74,6 +74,20 @@ def test_a_page_is_saved_while_two_programs_are_compared(tmp_path: Path):
     assert pairs == {"compare_2_7", *(f"compare_{k}_{k + 1}" for k in range(7))}
 
 
+def test_a_saved_page_compares_with_the_program_that_a_number_was_dragged_in(tmp_path: Path):
+    sch = Schedule(parse(ADD))
+    sch.split("i", factors=[None, 4])
+    sch.unroll("i_1")
+    lab: Lab = wb.lab(sch, panes=["tiles"])
+    key = next(key for key, grip in lab.session.page["grips"].items() if grip["value"] == 4)
+    lab.session.ask({"do": "apply", "place": key, "value": 2})
+    lab.to_html(tmp_path / "lab.html")
+    state = saved_state(tmp_path / "lab.html")
+    pairs = {name for name in state if name.startswith("compare_")}
+    assert (lab.session.at, state["page_4"]["back"]) == (4, 2)
+    assert pairs == {f"compare_{pair}" for pair in ("0_1", "1_2", "0_3", "3_4", "2_4")}
+
+
 def test_the_first_sliders_of_a_saved_page_stop_at_all_at_both_ends_and_beside_the_first(tiled):
     stops = {axis["key"]: values(axis) for axis in axes_of(tiled.func)}
     assert list(stops.items())[:5] == [

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.history.handles import handle_of
 from workbench.history.history import HistoryNode
 from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
@@ -16,7 +17,7 @@ from workbench.widgets.ask.asked import part
 from workbench.widgets.page.cost_bar import shown_bar, shows_time
 from workbench.widgets.page.costs import count
 from workbench.widgets.page.desk import Desk, Dragged
-from workbench.widgets.page.grips import grip_of
+from workbench.widgets.page.grips import Grip, grip_of
 from workbench.widgets.page.modelled_time import modelled_of
 from workbench.widgets.page.page import shown_costs
 from workbench.widgets.page.texts import refusal
@@ -80,7 +81,7 @@ class Trying:
         self._made = None
         steps.stand(cursor, at)
         cursor.adopt(trial)
-        if "value" in asked:
+        if "value" in asked and cursor.node.parent is not at:
             words = f"Took {told}, and the steps after it again."
             self.desk.dragged[cursor.node.id] = Dragged(at, words)
             return self.desk.keys.of(thing)
@@ -93,33 +94,44 @@ class Trying:
         trial = cursor.trial()
         steps.stand(trial, at)
         if "value" in asked:
-            loop, told = self._retune(trial, at, asked)
-            return trial, loop, told
+            loop, grip, factors = self._held(at, asked)
+            if grip.step is None:
+                trial.apply("split", handle_of(trial.history, loop), factors=factors)
+                return trial, loop, trial.node.label
+            return trial, *_retune(trial, at, grip.step, grip.place, factors)
         thing = steps.take(trial, at, self.desk, asked)
         return trial, thing, trial.node.label
 
-    def _retune(
-        self, trial: Schedule, at: HistoryNode, asked: Mapping[str, Any]
-    ) -> tuple[Var, str]:
-        """Let a loop run as often as is asked; numbers of later steps that are tied to it follow.
-
-        Returns the loop that stands in its place, and the steps that changed, in words.
-        """
+    def _held(
+        self, at: HistoryNode, asked: Mapping[str, Any]
+    ) -> tuple[Var, Grip, list[int | None]]:
+        """The loop whose number is changed, what holds it, and its factors then."""
         key, value = part(asked, "place", str), part(asked, "value", int)
         loop = self.desk.keys.thing(key)
-        grip = grip_of(at, loop) if isinstance(loop, Var) and at.holds(loop) else None
-        if grip is None or value not in grip.ways:
-            raise Fail("Can't try that: it is no number that a split made", hint="choose another")
-        factors, changed = list(grip.ways[value]), {grip.step}
-        try:
-            trial.retune(grip.step, factors=factors)
-        except StepsRefused as refused:
-            if not refused.also:
-                raise
-            trial.retune(grip.step, also=refused.also, factors=factors)
-            changed |= {*refused.also}
-        # a branch counts on: a step's number is that of its node, which the history shows
-        told = [f"{trial.node.after(n).label} as step {at.after(n).id}" for n in sorted(changed)]
-        made = trial.node.after(grip.step).keys[grip.place]
-        assert isinstance(made, Var)
-        return made, "; ".join(told)
+        if isinstance(loop, Var) and at.holds(loop):
+            grip = grip_of(at, loop, self.desk.offered)
+            if grip is not None and value in grip.ways:
+                return loop, grip, list(grip.ways[value])
+        raise Fail("Can't try that: it is no number that a split makes", hint="choose another")
+
+
+def _retune(
+    trial: Schedule, at: HistoryNode, step: int, place: int, factors: list[int | None]
+) -> tuple[Var, str]:
+    """Let an earlier split have other factors; numbers of later steps that are tied follow.
+
+    Returns the loop that stands at its `place`, and the steps that changed, in words.
+    """
+    changed = {step}
+    try:
+        trial.retune(step, factors=factors)
+    except StepsRefused as refused:
+        if not refused.also:  # as the history numbers them, where a branch counts on
+            raise refused.numbered(lambda n: at.after(n).id) from None
+        trial.retune(step, also=refused.also, factors=factors)
+        changed |= {*refused.also}
+    # a branch counts on: a step's number is that of its node, which the history shows
+    told = [f"{trial.node.after(n).label} as step {at.after(n).id}" for n in sorted(changed)]
+    made = trial.node.after(step).keys[place]
+    assert isinstance(made, Var)
+    return made, "; ".join(told)

@@ -1,7 +1,8 @@
-"""Numbers of a program that can be taken hold of: the extents of loops that splits made."""
+"""Numbers of a program that can be taken hold of: the extents of loops, which splits make."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.history.history import HistoryNode
@@ -17,24 +18,26 @@ class Grip:
     """A loop's extent, and the split that it comes from: the `step`-th on the way to the node.
 
     The loop is the `place`-th of those that it made; `ways` are its factors for each legal value.
+    With None for `step` no split made it: a new one would, whose inner loop has the value.
     """
 
-    step: int
+    step: int | None
     place: int
     value: int
     ways: dict[int, tuple[int | None, ...]]
 
 
-def grip_of(node: HistoryNode, loop: Var) -> Grip | None:
-    """What changes the extent of a loop of the program; None where no split with numbers made it.
+def grip_of(node: HistoryNode, loop: Var, offered: Sequence[str] | None = None) -> Grip | None:
+    """What changes the extent of a loop of the program; None where it has no number to change.
 
     The other factors stay, but for the one that is worked out: where a split tells all of them, or
-    leaves out this one, its neighbour is.
+    leaves out this one, its neighbour is. A loop that no split made is split, where that is
+    `offered`.
     """
     born = node.first_with(loop)
     step, parent = born.step, born.parent
     if step is None or parent is None or step.verb != "split" or loop not in born.keys:
-        return None
+        return _of_new(node, loop) if offered is None or "split" in offered else None
     factors, place = dict(step.kwargs).get("factors"), born.keys.index(loop)
     loops = born.places[step.func].loops
     extents = [loops[key].extent for key in born.keys if isinstance(key, Var)]
@@ -43,11 +46,26 @@ def grip_of(node: HistoryNode, loop: Var) -> Grip | None:
         return None  # of a size that is no number, or it left loops of one turn away
     hole = factors.index(None) if None in factors else place
     hole = (place + 1) % len(factors) if hole == place else hole
-    known = divisors(numbers[place] * numbers[hole])
-    at = known.index(numbers[place])
-    near = known[max(0, at - MOST // 2) : at + MOST // 2]
-    ways = {value: _with(numbers, place, value, hole) for value in near}
+    known = _near(divisors(numbers[place] * numbers[hole]), numbers[place])
+    ways = {value: _with(numbers, place, value, hole) for value in known}
     return Grip(born.depth, place, numbers[place], ways)
+
+
+def _of_new(node: HistoryNode, loop: Var) -> Grip | None:
+    """A split that there is not yet: its inner loop can have what divides the extent."""
+    found = node.places[node.func_name].loops.get(loop)
+    if found is None or found.kind != "serial" or not isinstance(found.extent, Const):
+        return None
+    extent = int(found.extent.value)
+    if extent < 2:
+        return None  # nothing to share out
+    known = _near([n for n in divisors(extent) if n > 1], extent)
+    return Grip(None, 1, extent, {value: (None, value) for value in known})
+
+
+def _near(values: Sequence[int], own: int) -> Sequence[int]:
+    at = values.index(own)
+    return values[max(0, at - MOST // 2) : at + MOST // 2]
 
 
 def _with(numbers: list[int], place: int, value: int, hole: int) -> tuple[int | None, ...]:

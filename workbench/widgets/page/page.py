@@ -304,10 +304,18 @@ def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:
 
 
 def grips(node: HistoryNode, desk: Desk) -> dict[str, Any]:
-    """By the key of a loop whose number can be changed: what it is, what it may be, its step."""
-    found = {desk.keys.of(loop): grip_of(node, loop) for loop in places(node.func).loops}
+    """By the key of a loop whose number can be changed: what it is, what it may be, its step.
+
+    Without a step, a split of the loop would set it.
+    """
+    loops = places(node.func).loops
+    found = {desk.keys.of(loop): grip_of(node, loop, desk.offered) for loop in loops}
     return {
-        key: {"value": grip.value, "values": [*grip.ways], "step": node.after(grip.step).id}
+        key: {
+            "value": grip.value,
+            "values": [*grip.ways],
+            "step": None if grip.step is None else node.after(grip.step).id,
+        }
         for key, grip in found.items()
         if grip is not None
     }

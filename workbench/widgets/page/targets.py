@@ -1,4 +1,5 @@
-"""Where a loop or block can be carried to: axes and loops, each the step that it would be."""
+"""Where a loop, block or buffer can be carried to: axes, loops and memories, each with the step
+that it would be."""
 
 from __future__ import annotations
 
@@ -8,18 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.diag import Refusal, shortened
-from workbench.ir import BlockId, For, PrimFunc, Var
+from workbench.ir import Block, BlockId, Buffer, For, PrimFunc, Var
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.schedule.actions import Option
-from workbench.schedule.find import loop_name
+from workbench.schedule.find import has_own_name, loop_name
 from workbench.verbs.primitive import REGISTRY
-from workbench.widgets.page.at_place import verdicts
+from workbench.widgets.page.at_place import about, touching, verdicts
 from workbench.widgets.page.desk import Desk
 
 LOOP_VERBS = ("bind", "unroll", "vectorize", "parallel", "reorder")
 BLOCK_VERBS = ("compute_at", "reverse_compute_at")
-"""The verbs whose one argument is a place to carry a loop, or a block, to."""
+BUFFER_VERBS = ("cache_read", "cache_write")
+"""The verbs whose argument is a place to carry a loop, a block, or a buffer, to."""
 
 TRAY = tuple(f"{unit}.{axis}" for unit in ("blockIdx", "threadIdx", "vthread") for axis in "xyz")
 VIRTUAL = "vthread"
@@ -41,13 +43,14 @@ class Target:
 
 
 def carried(verbs: Sequence[str] | None) -> list[str]:
-    """What can be carried where these verbs are offered, None for all: "loop", "block"."""
-    kinds = (("loop", LOOP_VERBS), ("block", BLOCK_VERBS))
+    """What can be carried where these verbs are offered: "loop", "block", "buffer"; None: all."""
+    kinds = (("loop", LOOP_VERBS), ("block", BLOCK_VERBS), ("buffer", BUFFER_VERBS))
     return [kind for kind, known in kinds if verbs is None or set(verbs) & set(known)]
 
 
 def targets(cursor: Schedule, key: str, desk: Desk) -> list[Target]:
-    """Where the loop or block `key` of the program at `cursor` can be put, by the offered verbs.
+    """Where the loop, block or buffer `key` of the program at `cursor` can be put, by the offered
+    verbs.
 
     Also what would be refused, with the reason. Nothing for what cannot be carried.
     """
@@ -59,6 +62,9 @@ def targets(cursor: Schedule, key: str, desk: Desk) -> list[Target]:
         return list(_of_loop(cursor, known.loops[thing], key, verbs, desk))
     if isinstance(thing, BlockId) and thing in known.blocks:
         return list(_of_block(cursor, key, [v for v in BLOCK_VERBS if v in offered], desk))
+    if isinstance(thing, Buffer):
+        verbs = [verb for verb in BUFFER_VERBS if verb in offered]
+        return [t for verb in verbs for t in _of_buffer(cursor, thing, verb, desk)]
     return []
 
 
@@ -149,3 +155,45 @@ def _of_block(cursor: Schedule, key: str, verbs: Sequence[str], desk: Desk) -> I
             if place not in found or found[place].why_not:
                 found[place] = target
     yield from found.values()
+
+
+def _of_buffer(cursor: Schedule, buffer: Buffer, verb: str, desk: Desk) -> Iterator[Target]:
+    """A buffer in another memory: blocks read it through a copy there, or a block writes it so.
+
+    Where several read it, all do, or one of them does.
+    """
+    does = "read" if verb == "cache_read" else "write"
+    blocks = [
+        (block, verdict)
+        for block in touching(cursor.func, buffer)
+        for whole in verdicts(cursor, desk.keys.of(block.id), desk, [verb])
+        if (verdict := about(whole, block, buffer)) is not None
+    ]
+    several = len(blocks) > 1
+    for first, verdict in blocks[: 1 if does == "read" else None]:
+        who = f"{first.name} {does}s" if several and does == "write" else does
+        who = "all read" if several and does == "read" else who
+        for option in verdict.options:
+            yield _copied(verb, first, who, option.arguments, option.why_not, desk)
+    for block, verdict in blocks if several and does == "read" else ():
+        for option in verdict.options if has_own_name(cursor.func, block) else ():
+            why_not = _why_not_alone(cursor.func, verb, block, option.arguments)
+            arguments = {**option.arguments, "consumer_blocks": [block.name]}
+            yield _copied(verb, block, f"{block.name} reads", arguments, why_not, desk)
+
+
+def _copied(
+    verb: str, block: Block, who: str, arguments: Mapping[str, Any], why_not: str, desk: Desk
+) -> Target:
+    args = {name: json.dumps(value) for name, value in arguments.items()}
+    step = {"verb": verb, "place": desk.keys.of(block.id), "args": args}
+    return Target(f"{who} through", arguments["storage_scope"], step, "", why_not)
+
+
+def _why_not_alone(func: PrimFunc, verb: str, block: Block, arguments: Mapping[str, Any]) -> str:
+    """Why this block alone can't read through a copy; "" where it can."""
+    try:
+        REGISTRY[verb].refuse(func, block, **arguments, consumer_blocks=[block])
+    except Refusal as refusal:
+        return shortened(refusal.headline)
+    return ""

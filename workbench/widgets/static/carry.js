@@ -1,4 +1,5 @@
-// A loop or block of the program is carried: onto the tray below it, or onto the line of a loop.
+// A loop, block or buffer of the program is carried: onto the tray below it, or, but for a buffer,
+// onto the line of a loop.
 // Where it hovers, what would be is shown; where it is put down, that is taken. The lines that the
 // hand is on stay where they are: what would be of these stands in the picture alone.
 
@@ -9,6 +10,7 @@ const CARRY_EDGE = 20; // px at an edge of the program in which what is carried 
 const CARRY_SCROLL = 4; // px in each frame
 const CARRY_RESTS = 400; // ms for which what is carried rests on a fold that opens then
 const HEAD_LOOPS = /^\s*for ([\w, ]+) in /;
+const HEAD_BUFFERS = /^\s*def |T\.alloc_buffer\(/;
 
 /** Asks Python where things can be put; a question that is not the newest has no answer. */
 export function askTargets(lab) {
@@ -59,9 +61,9 @@ function targetButton(target, tell, choose) {
 }
 
 /**
- * Lets loops and blocks of `body`, a program, be carried: dragged by their names, or lifted with
- * Space and put down from the tray with Enter. `would` has buttons that take it and put it back.
- * `mark` is called whenever the program is drawn, which `redraw` does.
+ * Lets loops, blocks and buffers of `body`, a program, be carried: dragged by their names where
+ * they are made, or lifted with Space and put down from the tray with Enter. `would` has buttons
+ * that take it and put it back. `mark` is called whenever the program is drawn, as `redraw` does.
  */
 export function carrying(lab, trying, asked, body, would, redraw) {
   const said = h("span.wb-hint");
@@ -77,16 +79,19 @@ export function carrying(lab, trying, asked, body, would, redraw) {
 
   const kinds = () => (lab.offline || lab.against !== null ? [] : (lab.setup.carried ?? []));
 
-  /** The names of loops and blocks at the heads of their lines, and which can be carried. */
+  /** The names of loops and blocks at the heads of their lines, and what can be carried: these,
+   * and buffers where they are made. */
   function mark() {
-    const lines = ".wb-line:not(.wb-gone, .wb-was) > .wb-text[data-head]";
-    for (const line of body.querySelectorAll(lines)) {
+    for (const line of body.querySelectorAll(".wb-line:not(.wb-gone, .wb-was) > .wb-text")) {
       const loops = HEAD_LOOPS.exec(line.textContent)?.[1].split(", ") ?? [];
+      const makes = HEAD_BUFFERS.test(line.textContent);
       for (const one of line.querySelectorAll(".wb-mark")) {
-        const about = lab.page?.names[one.dataset.k];
-        const heads = about?.kind === "block" || loops.includes(one.textContent);
+        const { kind } = lab.page?.names[one.dataset.k] ?? {};
+        const block = kind === "block" && Boolean(line.dataset.head);
+        const heads = block || (kind === "loop" && loops.includes(one.textContent));
+        const lifts = heads || (kind === "buffer" && makes);
         one.classList.toggle("wb-heads", heads);
-        one.classList.toggle("wb-lifts", heads && kinds().includes(about?.kind));
+        one.classList.toggle("wb-lifts", lifts && kinds().includes(kind));
       }
     }
     if (returns !== null && returns !== lab.at) nameOf(lab.place)?.focus({ preventScroll: true });
@@ -95,7 +100,7 @@ export function carrying(lab, trying, asked, body, would, redraw) {
     else if (held) queueMicrotask(end); // another program is shown
   }
 
-  const nameOf = (key) => body.querySelector(`.wb-heads[data-k="${key}"]`);
+  const nameOf = (key) => body.querySelector(`:is(.wb-heads, .wb-lifts)[data-k="${key}"]`);
 
   function lift(key, byKeys) {
     held = { key, at: lab.at, byKeys, targets: [], over: null };

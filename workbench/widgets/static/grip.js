@@ -1,15 +1,18 @@
 // Numbers of a program that can be taken hold of: each value is tried at once, and the steps after
-// the split that it comes from follow.
+// the split that it comes from follow. Of a loop that no split made, it is a new one.
 
 import { h } from "./dom.js";
 
 const LOOP_HEAD = /^\s*for (.+?) in [\w.]+\((\d+(?:, \d+)*)/;
 const GRIP_STEP = 14; // px of a drag from one value to the next
 
-/** The slider of a loop's number, for its menu; Enter takes what it is at, as `take` does. */
+/**
+ * The slider of a loop's number, for its menu; Enter takes what it is at, as `take` does. What
+ * would be a new split has a form of its own there.
+ */
 export function gripRow(lab, trying, key, take) {
   const grip = lab.page.grips?.[key];
-  if (!grip || grip.values.length < 2) return null;
+  if (!grip?.step || grip.values.length < 2) return null;
   const { name } = lab.page.names[key];
   const told = h("output", {}, `${grip.value}`);
   const tell = (value) => {
@@ -86,7 +89,7 @@ export function gripNumbers(lab, trying, body) {
     const range = document.createRange();
     range.setStart(text, from - passed);
     range.setEnd(text, to - passed);
-    const title = `drag it: ${grip.values.join(", ")}`;
+    const title = `drag it${grip.step ? "" : " to split the loop"}: ${grip.values.join(", ")}`;
     range.surroundContents(h("span.wb-grip-number", { "data-grip": key, title }));
   }
 

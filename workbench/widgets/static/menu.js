@@ -42,7 +42,7 @@ export function verbMenu(lab, trying, would, asked_) {
     [key, at, wanted] = [place, lab.at, verb];
     body.replaceChildren();
     spots.replaceChildren();
-    if (lab.setup.carried?.includes("loop")) asked_.ask(place, bring);
+    if (lab.setup.carried?.includes(lab.page.names[place]?.kind)) asked_.ask(place, bring);
     box.open(() => find(place));
     if (!box.isOpen()) return; // it was open here: the press has closed it
     draw();

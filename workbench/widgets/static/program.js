@@ -11,6 +11,7 @@ import { motionIn } from "./motion.js";
 import { tabBar } from "./tabs.js";
 
 const BROKEN = "cuda"; // the text in which one breaks and mends
+const HOLDS_APART = 8; // px between lines of which the hand takes something, as program.css has it
 
 /**
  * The pane; `breaking` is the menu of what can be broken in its kernel, `trying` tries steps,
@@ -67,10 +68,12 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     return broken || lab.page?.texts[lab.view.program];
   }
 
-  /** How many lines of code can be seen at once. */
+  /** How many lines of code can be seen at once, whichever are folded. */
   function room() {
     const line = body.querySelector(".wb-line")?.offsetHeight;
-    return line && body.clientHeight ? Math.floor(body.clientHeight / line) : undefined;
+    const holds = [...body.querySelectorAll(".wb-line")].map((row) => row.matches(".wb-holds"));
+    const apart = HOLDS_APART * holds.filter((one, k) => one && holds[k + 1]).length;
+    return line && body.clientHeight ? Math.floor((body.clientHeight - apart) / line) : undefined;
   }
 
   function draw() {
@@ -106,7 +109,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     if (lab.tried || lab.carries) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
-    else if (chosen === "tensorir") [grips, carried].forEach((one) => one.mark());
+    else if (chosen === "tensorir") hold();
     if (!tried && !lab.carries) changes.drawn(now !== shown && !now_);
     if (moved) motion.moveLines(was);
     if (!tried && !lab.carries) seen = [lab.at, chosen];
@@ -129,6 +132,13 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
       const names = marks.map((mark) => mark.textContent);
       return keys.includes(focused) || keys.includes(lab.place) || names.some((n) => words.has(n));
     };
+  }
+
+  /** What can be dragged; lines that have any stand apart, so that each has room for the hand. */
+  function hold() {
+    for (const one of [grips, carried]) one.mark();
+    for (const row of body.querySelectorAll(".wb-line"))
+      row.classList.toggle("wb-holds", Boolean(row.querySelector(".wb-lifts, .wb-grip-number")));
   }
 
   /** In the text, the lines of what was found, and in the kernel's the gaps. */

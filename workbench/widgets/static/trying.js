@@ -29,7 +29,14 @@ export function tryOut(lab, redraw) {
     seq += 1;
     const mine = seq;
     lab.ask({ do: "try", step: flying.step, seq, view });
-    setTimeout(() => mine === seq && flying && drop(), TRY_LATE);
+    setTimeout(() => mine === seq && flying && late(), TRY_LATE);
+  }
+
+  /** Nobody waits for it any longer, but for the one that was asked for since. */
+  function late() {
+    if (!next) return drop();
+    flying = null;
+    send();
   }
 
   function heard(said) {

@@ -27,7 +27,7 @@ def whole(
     known: Mapping[str, Any],
     progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
-    """Traits: every page of the history of `cursor`, and what each step changed.
+    """Traits: every page of the history of `cursor`, and what each step, or drag, changed.
 
     Of the traits that are `known`, pages save work, and comparisons stay beside those of steps,
     but for those from before the question was answered.
@@ -53,9 +53,12 @@ def whole(
         shown = made["shown"] | chosen
         pictures = {**made["pictures"], **_chosen(made, desk, node)}
         pages[name] = {**made, "pictures": pictures, "shown": shown, "places": [], "offers": {}}
-        if node.parent is not None:
-            pair = compare_trait(f"{node.parent.id}:{node.id}")
-            compared = comparison(node.parent, node, view, desk)
+        drag = desk.dragged.get(node.id)
+        for before in (node.parent, drag and drag.start):
+            if before is None:
+                continue
+            pair = compare_trait(f"{before.id}:{node.id}")
+            compared = comparison(before, node, view, desk)
             compares[pair] = {**compares.get(pair, {}), **compared}
     return pages | compares
 
