@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from playwright.sync_api import Locator, expect
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
@@ -136,3 +138,87 @@ def add(A: T.Buffer((300000,), "float32"), B: T.Buffer((300000,), "float32")):
             v = T.axis.spatial(300000, i)
             B[v] = A[v] + T.float32(1)
 """
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a lab of which block 13 of 16 is open, two warps in each."""
+    lab = wb.lab(
+        blocking_with_shared(wb.Schedule(matmul(64)), 2, 2, 8, 8, 8), panes=["timeline", "memory"]
+    )
+    select = {"kernel": 0, "block": 13}
+    lab.set_state({"view": {**lab.view, "level": "block", "select": select}})
+    file = tmp_path_factory.mktemp("saved") / "lab.html"
+    lab.to_html(file)
+    return file
+
+
+def test_a_saved_page_goes_from_a_block_to_a_request(browser: Browser, saved: Path):
+    """By keys alone, from the level that was open, with the program alight and no Python."""
+    page = opened(browser, saved, 1400, 1000)
+    lab = page.locator(".wb-lab")
+    time, crumbs = lab.get_by_label("time: timeline"), lab.get_by_role("group", name="how near")
+    said, lit = lab.locator(".wb-track-said"), lab.locator(".wb-pointed")
+    shown = crumbs.get_by_role("button", name="block 13")
+    expect(shown).to_have_attribute("aria-pressed", "true")
+    expect(said).to_contain_text("2 of 2 warps")
+    time.press("Home")
+    time.press("PageUp")
+    expect(said).to_have_text("1 of 2 warps in A_shared, k_0 = 0, 1 of 2 warps at barrier 2 of 16")
+    expect(lit.filter(has_text="A_shared")).not_to_have_count(0)
+    time.press("ArrowDown")
+    time.press("Enter")
+    expect(crumbs.get_by_role("button", name="warp 1")).to_have_attribute("aria-pressed", "true")
+    for _ in range(40):
+        if "reads B_shared, wavefront 2 of 2, k_0 = 0, k_1 = 1" in said.inner_text():
+            break
+        before = said.inner_text()
+        time.press("ArrowRight")
+        expect(said).not_to_have_text(before)
+    expect(said).to_have_text(re.compile("k_1 = 1.*; 32 lanes, bytes 64 to 127$"))
+    expect(lit.filter(has_text="C_update")).not_to_have_count(0)
+    strips, caption = lab.locator(".wb-strips"), lab.locator(".wb-caption")
+    expect(strips).not_to_have_class(re.compile("wb-past"))
+    expect(lab.locator(".wb-served-now").first).to_have_attribute("data-served", "2")
+    expect(caption).to_contain_text(
+        "reads of B_shared: 2 wavefronts, the least. Drawn is one alike"
+    )
+    expect(time).to_be_focused()
+    time.press("Escape")
+    expect(shown).to_have_attribute("aria-pressed", "true")
+    expect(crumbs.get_by_role("button", name="warp 1")).to_have_count(1)
+    time.press("Escape")
+    expect(said).to_contain_text("blocks run")
+    expect(lit).to_have_count(0)
+    page.close()
+
+
+def test_a_saved_page_leads_to_any_block_by_pointer_and_plays(browser: Browser, saved: Path):
+    page = opened(browser, saved, 1400, 1000)
+    page.emulate_media(reduced_motion="no-preference")
+    lab = page.locator(".wb-lab")
+    crumbs, time = lab.get_by_role("group", name="how near"), lab.get_by_label("time: timeline")
+    said = lab.locator(".wb-track-said")
+    crumbs.get_by_role("button", name="whole").click()
+    expect(said).to_contain_text("16 of 16 blocks run")
+    press(lab, 0.5, 12.5 / 132)  # a multiprocessor is seen first, and then the block that it has
+    expect(lab.locator(".wb-track-plot")).to_contain_text("multiprocessor 12:")
+    crumbs.get_by_role("button", name="block 12").click()
+    expect(said).to_contain_text("2 of 2 warps")
+    crumbs.get_by_role("button", name="warp 0").click()
+    expect(crumbs.get_by_role("button", name="block 12")).to_have_count(1)
+    time.press("Home")
+    time.press(" ")
+    expect(lab.get_by_role("button", name="pause")).to_be_visible()
+    page.wait_for_function("(range) => range.value > 0", arg=time.element_handle())
+    time.press(" ")
+    lab.get_by_role("button", name="undo").click()  # a program of which some loop is not bound
+    expect(lab.locator(".wb-machine")).to_be_visible()
+    page.close()
+
+
+def opened(browser: Browser, file: Path, width: int, height: int) -> Page:
+    page = browser.new_page(viewport={"width": width, "height": height}, offline=True)
+    page.goto(file.as_uri())
+    expect(page.locator(".wb-track-plot .wb-room")).to_have_count(1)
+    return page

@@ -1,5 +1,6 @@
 // What the lab shows, read from the traits, and what it asks of Python.
 
+import { savedTimeline } from "./saved.js";
 import { fits } from "./scene.js";
 
 export class Lab {
@@ -60,6 +61,10 @@ export class Lab {
   get offline() {
     return this.gone || Boolean(this.setup.offline);
   }
+  /** Whether a timeline leads nearer: Python draws that, or a saved page has it. */
+  get nears() {
+    return !this.offline || Boolean(this.page?.inTime?.length);
+  }
   get against() {
     const id = this.model.get("against");
     return id < 0 ? null : id;
@@ -94,6 +99,12 @@ export class Lab {
       tiles: () => this.savedTiles(select),
     }[pane]?.();
     return found ?? this.savedRequest(pane)?.picture ?? shown[pane];
+  }
+
+  /** That picture. */
+  picture(pane) {
+    const saved = this.setup.offline && pane === "timeline";
+    return saved ? savedTimeline(this.page, this.view) : this.page.pictures[this.pictureName(pane)];
   }
 
   /** Which of the requests of an access a saved page shows: what is chosen, else the worst. */

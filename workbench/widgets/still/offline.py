@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from workbench.draw.pictures import NEARER
 from workbench.history.history import History
 from workbench.history.write_whole import NotWritten, write_whole
 from workbench.ir.places import places
 from workbench.widgets.ask.session import SHOWN, Session
 from workbench.widgets.page.collecting import collecting_later
 from workbench.widgets.page.history import tree
+from workbench.widgets.page.view import View
 from workbench.widgets.still.static_form import WITHOUT_SCRIPT, offline_page, run_again, still
 from workbench.widgets.still.whole import whole
 
@@ -55,13 +58,22 @@ def _check_size(history: History) -> None:
         )
 
 
+def _view(view: View) -> dict[str, Any]:
+    """What a page opens with; what else is chosen the pages themselves say."""
+    opens = {"program": view.program, "machine": view.machine}
+    if view.machine != "timeline":
+        return opens
+    select = {axis: value for axis, value in view.select.items() if axis in NEARER}
+    return {**opens, "level": view.level, "select": select}
+
+
 def _written(session: Session, progress: Progress) -> str:
     """The page as text."""
     state = {name: session.state[name] for name in SHOWN}
     setup, view, desk = state["setup"], session.view, session.desk
     state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state, progress)
     state |= {"lines": desk.lines.all, "tree": tree(session.history)}
-    state["view"] = {"program": view.program, "machine": view.machine}  # the pages say the rest
+    state["view"] = _view(view)
     state["broken"] = {}  # it is no step: a page shows what the program does
     state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
     without = still(session.history[session.at], view, state, WITHOUT_SCRIPT)
