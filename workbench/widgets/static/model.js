@@ -63,7 +63,7 @@ export class Lab {
   }
   /** Whether a timeline leads nearer: Python draws that, or a saved page has it. */
   get nears() {
-    return !this.offline || Boolean(this.page?.inTime?.length);
+    return !this.offline || Boolean(this.page?.nearer?.length);
   }
   get against() {
     const id = this.model.get("against");
@@ -103,8 +103,8 @@ export class Lab {
 
   /** That picture. */
   picture(pane) {
-    const saved = this.setup.offline && pane === "timeline";
-    return saved ? savedTimeline(this.page, this.view) : this.page.pictures[this.pictureName(pane)];
+    const saved = this.setup.offline && { timeline: savedTimeline }[pane];
+    return saved ? saved(this.page, this.view) : this.page.pictures[this.pictureName(pane)];
   }
 
   /** Which of the requests of an access a saved page shows: what is chosen, else the worst. */

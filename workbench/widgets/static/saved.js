@@ -1,4 +1,4 @@
-// A launch in time on a saved page: the timeline of any block and warp, put together of what
+// A launch in time on a saved page: that of any block and warp, put together of what
 // `workbench/widgets/still/in_time.py` tells of the kernels of a program.
 
 import { lanesAt } from "./lanes.js";
@@ -7,12 +7,13 @@ import { runningAt } from "./track.js";
 const within = (number, count) => Math.min(Math.max(number, 0), count - 1);
 
 /**
- * The timeline of a saved `page` that a view shows: of the launch, of a block or of a warp;
- * undefined where the page has none of a block.
+ * The picture of a saved `page` that a view shows: of the launch, of a block or of a warp; of what
+ * the page has not, the next farther one.
  */
-export function savedTimeline({ inTime = [], pictures }, { level, select = {} }) {
-  const kernel = inTime[within(select.kernel ?? 0, inTime.length)];
-  if (!kernel || !["block", "warp"].includes(level)) return pictures.timeline;
+export function savedTimeline({ nearer = [], pictures }, { level, select = {} }) {
+  const { timeline: launch } = pictures;
+  const kernel = nearer[within(select.kernel ?? 0, nearer.length)];
+  if (!kernel || !["block", "warp"].includes(level)) return launch;
   const [wide, high, deep] = kernel.grid;
   const block = within(select.block ?? 0, wide * high * deep);
   const warp = within(select.warp ?? 0, kernel.warps.length);
@@ -32,7 +33,8 @@ function ofWarp(pictures, kernel, kind, near, clock = pictures[kind.picture].tra
   const { track, asked } = picture;
   const span = runningAt(track, clock).find(({ sort }) => asked[sort]);
   const access = span && kernel.accesses[kind.asks[span.sort]];
-  const lanes = access && lanesAt(asked[span.sort], near.place, near.threads, near.warp, span.digits);
+  const { place, threads, warp } = near;
+  const lanes = access && lanesAt(asked[span.sort], place, threads, warp, span.digits);
   const example = lanes && alike(access, lanes);
   const told = { ...near, clock, drawn: Boolean(example) };
   if (!example) return { ...picture, near: told };

@@ -54,8 +54,8 @@ def whole(
         shown = made["shown"] | chosen
         pictures = {**made["pictures"], **_chosen(made, desk, node)}
         if not desk.hides("counts", node.func, desk.before(node)):
-            made["inTime"], nearer = levels_in_time(node, desk)
-            pictures |= nearer
+            made["nearer"], pictured = levels_in_time(node, desk)
+            pictures |= pictured
         pages[name] = {**made, "pictures": pictures, "shown": shown, "places": [], "offers": {}}
         if node.parent is not None:
             pair = compare_trait(f"{node.parent.id}:{node.id}")
