@@ -8,7 +8,7 @@ const GRIP_STEP = 14; // px of a drag from one value to the next
 
 /** The slider of a loop's number, for its menu; Enter takes what it is at, as `take` does. */
 export function gripRow(lab, trying, key, take) {
-  const grip = lab.page.grips?.[key];
+  const grip = lab.grips[key];
   if (!grip || grip.values.length < 2) return null;
   const { name } = lab.page.names[key];
   const told = h("output", {}, `${grip.value}`);
@@ -32,12 +32,18 @@ export function gripRow(lab, trying, key, take) {
   });
   slider.value = grip.values.indexOf(grip.value);
   tell(grip.value);
-  return h(
+  const row = h(
     "div.wb-grip",
     {},
     h("label", {}, h("code", {}, name), " runs ", slider, " ", told, " times"),
     h("span.wb-help", {}, `step ${grip.step} set it; the steps after that are redone`),
   );
+  /** Back at the value that the program has. */
+  const rest = () => {
+    slider.value = grip.values.indexOf(grip.value);
+    tell(grip.value);
+  };
+  return Object.assign(row, { rest });
 }
 
 /** Show what a value of a grip would make; its own is what is there. */
@@ -53,7 +59,7 @@ export function gripNumbers(lab, trying, body) {
   let dragged = false; // the click that ends a drag opens nothing
 
   function mark() {
-    const grips = lab.offline ? {} : (lab.page?.grips ?? {});
+    const { grips } = lab;
     const lines = ".wb-line:not(.wb-gone, .wb-was) > .wb-text";
     for (const line of body.querySelectorAll(lines)) markLine(line, grips);
   }
@@ -96,7 +102,7 @@ export function gripNumbers(lab, trying, body) {
     if (!key || event.button || !event.isPrimary) return;
     event.preventDefault(); // selects no text
     document.addEventListener("keydown", onKey);
-    const grip = lab.page.grips[key];
+    const grip = lab.grips[key];
     held = { key, grip, x: event.clientX, value: grip.value };
     body.setPointerCapture(event.pointerId);
   });

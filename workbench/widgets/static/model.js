@@ -63,7 +63,11 @@ export class Lab {
   }
   /** Whether a timeline leads nearer: Python draws that, or a saved page has it. */
   get nears() {
-    return !this.offline || Boolean(this.page?.nearer?.length);
+    return !this.offline || (!this.tried && Boolean(this.page?.nearer?.length));
+  }
+  /** What numbers can be taken hold of: without Python those of which the page has tried some. */
+  get grips() {
+    return (this.offline ? this.page?.tries?.grips : this.page?.grips) ?? {};
   }
   get against() {
     const id = this.model.get("against");
