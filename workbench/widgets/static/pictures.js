@@ -131,7 +131,7 @@ export function machinePane(lab, menu) {
     inputs: () => [
       lab.view,
       lab.page?.shown,
-      lab.page?.pictures,
+      !lab.setup.offline && lab.page?.pictures, // those of a saved page are what they are
       lab.page?.axes,
       lab.page?.buffers,
       lab.page?.requests,
