@@ -70,7 +70,7 @@ def test_blocks_wait_in_a_queue_and_a_question_shows_nothing_else(plain: Plain):
     assert waiting(player) == ["2", "3", "4", "5"]
     time.press("PageUp")
     assert waiting(player) == ["4", "5"]
-    expect(player.locator(".wb-player-told").first).to_have_text(
+    expect(player.locator(".wb-player-told")).to_have_text(
         "Block 2 starts at time 4, on multiprocessor 0. Until then all places are taken, and block "
         "0 is the first to leave one. You said 3."
     )

@@ -10,7 +10,7 @@ function render({ model, el }) {
   const root = h("section.wb-player.wb-theme");
   let guess = asked ? (asked.given ?? null) : undefined; // null: it is still to be made
   const told = h("p.wb-player-told", { "aria-live": "polite", hidden: true });
-  const kept = h("p.wb-player-told", { role: "status", hidden: true });
+  const kept = h("p.wb-player-kept", { role: "status", hidden: true });
   const queue = h("span");
   const view = timeline({
     track,
