@@ -77,6 +77,7 @@ def public() -> dict[str, dict[str, Any]]:
     return {
         "wb": {
             **{f"wb.{name}": getattr(wb, name) for name in wb._HOME},
+            "lab.to_html": wb.widgets.Lab.to_html,
             **{f"wb.TensorIntrin.{n}": getattr(wb.TensorIntrin, n) for n in ("register", "get")},
             "T.prim_func": wb.T.prim_func,
             "wb.ir.PrimFunc": wb.ir.PrimFunc,

@@ -596,8 +596,8 @@ def test_a_busy_python_is_told_at_once_and_no_click_flickers(page: Page):
 MENU = """({ verbMenu }, [style, offer]) => {
   window.asked = [];
   window.lab = {
-    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {}, setup: {},
-    page: { names: { L1: { label: "loop i, 8 times" } } },
+    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {}, grips: {},
+    page: { names: { L1: { label: "loop i, 8 times" } } }, setup: {},
     offer: () => lab.offers[lab.place],
     choose: (key) => { lab.place = key; },
     show: (view) => { lab.view = view; },

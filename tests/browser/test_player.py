@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Locator, expect
 
@@ -80,6 +82,32 @@ def test_blocks_wait_in_a_queue_and_a_question_shows_nothing_else(plain: Plain):
     for scheme in (True, False):
         plain.dark(scheme)
         accessible(plain.page, ".wb-player")
+
+
+def test_a_guess_is_still_there_when_the_page_is_loaded_again(plain: Plain):
+    """With the Python that asked, and where the cell is run anew."""
+    asked: dict[str, Any] = {"blocks": 6, "guess": 2, "lesson": "00_gpu"}
+    view = lesson.gpu(**asked)
+    player = plain.show(view)
+    player.get_by_role("slider").fill("3")
+    player.get_by_role("button", name="that is my guess").click()
+    for again in (view, lesson.gpu(**asked)):
+        player = plain.show(again)
+        expect(player.locator(".wb-player-ask")).to_have_text("You say: time 3. ")
+        expect(player.get_by_role("button", name="that is my guess")).to_have_count(0)
+        expect(player.locator(".wb-track-plot text", has_text="your guess")).to_have_count(1)
+        expect(player.locator(".wb-player-told").filter(visible=True)).to_have_count(0)
+        player.get_by_role("slider").press("PageUp")
+        expect(player.locator(".wb-player-told").filter(visible=True)).to_contain_text(
+            "Block 2 starts at time 4, on multiprocessor 0."
+        )
+    Path("my-work/00_gpu_record.json").unlink()
+    Path("my-work").rmdir()
+    Path("my-work").write_text("a file is in the way")
+    player = plain.show(lesson.gpu(**asked))
+    player.get_by_role("button", name="that is my guess").click()
+    expect(player.get_by_role("status")).to_contain_text("The guess could not be kept: ")
+    assert not plain.faults
 
 
 def test_keys_go_on_upwards_and_a_click_moves_the_time(plain: Plain):

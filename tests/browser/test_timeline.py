@@ -76,7 +76,8 @@ def test_what_is_said_below_is_read_whole_where_it_is_pointed_at(plain: Plain):
     caption.hover()
     assert not caption.evaluate(cut) and body.bounding_box() == before
     shoot(lab, "timeline-said")
-    lab.locator(".wb-saying > summary").focus()
+    lab.locator(".wb-saying > summary").press("Enter")
+    expect(lab.locator(".wb-about")).to_contain_text("strictly in the order of their numbers")
     accessible(plain.page, ".wb-machine")
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
@@ -201,3 +202,52 @@ def test_keys_and_forms_try_too(plain: Plain, sch: wb.Schedule) -> None:
     field.press("Enter")
     expect(lab.locator(".wb-status")).to_contain_text("split(j_2, factors=[None, 2])")
     assert len(sch.history) == 25
+
+
+def test_a_saved_page_tries_the_numbers_that_it_was_given(
+    browser: Browser, sch: wb.Schedule, tmp_path: Path
+) -> None:
+    """By a drag and by a slider, in any pane; what is tried stays until it is left."""
+    file = tmp_path / "lab.html"
+    lab_ = wb.lab(sch, panes=["TensorIR", "CUDA", "tiles", "memory"])
+    lab_.to_html(file, vary={"i_2": [2, 4, 8], "A_shared.ax0_ax1_fused_1": [8]})
+    page = browser.new_page(viewport={"width": 1400, "height": 1000}, offline=True)
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(file.as_uri())
+    lab = page.locator(".wb-lab")
+    head, text = lab.locator(".wb-would-head"), lab.locator(".wb-program .wb-listing")
+    picture = lab.locator(".wb-machine.wb-would svg")
+    drag(number(lab, "i_2"), 1)
+    expect(head).to_contain_text("split(i, factors=[None, 4, 8]) as step 2")
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    page.mouse.up()
+    expect(picture).not_to_have_count(0)  # it stays, and can only be left
+    expect(head.get_by_role("button")).to_have_text(["leave it"])
+    page.get_by_role("tab", name="memory").click()
+    expect(picture).not_to_have_count(0)
+    expect(lab.locator(".wb-costs.wb-would")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(head).to_be_hidden()
+    page.get_by_role("tab", name="CUDA").click()
+    slider = lab.get_by_label("how often i_2 runs")
+    expect(slider).to_have_attribute("aria-valuetext", "i_2: 4")
+    slider.press("ArrowLeft")
+    expect(text).to_contain_text("i_2 < 2")
+    expect(slider).to_have_attribute("aria-valuetext", "i_2: 2")
+    accessible(page, "html")
+    shoot(page, "trying-saved")
+    head.get_by_role("button", name="leave it").click()
+    expect(head).to_be_hidden()
+    expect(slider).to_have_attribute("aria-valuetext", "i_2: 4")
+    expect(text).to_contain_text("i_2 < 4")
+    lab.get_by_label("how often ax0_ax1_fused_1 runs").press("ArrowLeft")
+    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, is refused: it runs")
+    lab.get_by_role("button", name="undo").click()
+    expect(head).to_be_hidden()
+    expect(slider).to_have_count(0)
+    expect(lab.locator("[data-grip]")).to_have_count(0)
+    lab.get_by_role("button", name="redo").click()
+    expect(slider).to_be_visible()
+    assert not faults
+    page.close()

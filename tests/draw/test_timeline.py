@@ -36,3 +36,13 @@ def test_of_thin_rows_it_is_seen_how_many_places_are_in_use():
     assert {"now-1", "now-10"} <= roles  # one of 32 places, and of the first row enlarged, its one
     assert picture.caption == "8 of about 4,224 places · tail none · 0.095% of warps"
     assert picture.full.endswith(" µs: 8 of 8 blocks run, 0 done.")
+
+
+def test_it_says_that_the_order_of_blocks_is_a_model():
+    """Where one asks what the picture rests on, in its words and below it."""
+    picture = draw.picture_of(elementwise(8 * WARP, (None, WARP)).func, "timeline")
+    assert picture.about == (
+        "order, places and times of blocks: here they start strictly in the order of their "
+        "numbers, which no GPU promises"
+    )
+    assert f"Modelled are {picture.about}." in picture.full

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from tests.support.list_scheduler import Grid, places
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.draw import Rect, warps_scene
+from workbench.lesson import record
 from workbench.lesson.machine import (
     Machine,
     asked_of,
@@ -97,3 +100,38 @@ def test_a_guess_is_of_a_block_that_there_is():
         "Can't ask when block 8 starts: the launch has blocks 0 to 7.\n"
         "do:    name one of them, or leave `guess` out"
     )
+
+
+def test_the_first_guess_is_kept_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    asked = {"blocks": 6, "guess": 2, "lesson": "00_gpu"}
+    player, fresh = lesson.gpu(**asked), lesson.gpu(**asked)
+    assert player.asked["given"] is None
+    player._handle_custom_msg({"time": 3}, [])
+    fresh._handle_custom_msg({"time": 4}, [])  # the same cell in another window
+    assert (player.asked["given"], player.asked["kept"]) == (3, "")
+    assert lesson.gpu(**asked).asked["given"] == 3
+    assert lesson.gpu(**asked | {"guess": 5}).asked["given"] is None, "that is another question"
+    assert "given" not in lesson.gpu(blocks=6, guess=2).asked
+    kept = json.loads((tmp_path / "my-work" / "00_gpu_record.json").read_text())["guesses"]
+    assert [*kept.values()] == [{"time": 3}]
+
+
+@pytest.mark.parametrize("odd", [True, "3", None, 3.5, -1, 10**9])
+def test_what_is_no_guess_is_not_taken(odd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    player = lesson.gpu(blocks=6, guess=2, lesson="00_gpu")
+    player._handle_custom_msg({"time": odd}, [])
+    assert player.asked["given"] is None and not (tmp_path / "my-work").exists()
+    key = f"when block 2 of {player.name} starts"
+    record.note(record.file_of("00_gpu"), "guesses", key, {"time": odd})
+    assert lesson.gpu(blocks=6, guess=2, lesson="00_gpu").asked["given"] is None
+
+
+def test_where_a_guess_cannot_be_kept_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my-work").write_text("a file is in the way")
+    player = lesson.gpu(blocks=6, guess=2, lesson="00_gpu")
+    player._handle_custom_msg({"time": 3}, [])
+    assert player.asked["given"] == 3
+    assert player.asked["kept"].startswith("The guess could not be kept: ")

@@ -107,10 +107,10 @@ def test_a_record_that_is_none_is_taken_for_empty(here: Path):
     file = record.file_of("01_vector_add")
     record.note(file, "points", "odd_vector", {"points": 3, "of": 4})
     points = {"odd_vector": {"points": 3, "of": 4}}
-    assert record.read(file) == {"quiz": {}, "points": points, "curves": {}}
+    assert record.read(file) == {"quiz": {}, "points": points, "curves": {}, "guesses": {}}
     for text in ("no JSON", "[]", '{"format": "another"}'):
         file.write_text(text)
-        assert record.read(file) == {"quiz": {}, "points": {}, "curves": {}}
+        assert record.read(file) == {"quiz": {}, "points": {}, "curves": {}, "guesses": {}}
 
 
 def test_a_quiz_that_is_not_there():

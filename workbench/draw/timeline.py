@@ -11,6 +11,7 @@ from workbench.draw.colours import busy_role
 from workbench.draw.picture import Picture
 from workbench.draw.scene import Path, Rect, Scene, Shape, Spot, Stands, Words, width_of
 from workbench.insight import Residence, Table, Track, time_text
+from workbench.insight.residence import MODELLED
 from workbench.insight.track import Span
 
 WIDE, LEFT, RIGHT = 332.0, 28.0, 8.0  # px of the scene, which fits a phone; of row numbers; beside
@@ -36,6 +37,7 @@ def timeline_picture(found: Residence | None) -> Picture:
         "modelled",
         full=f"{found.caption}\n{told[:1].upper()}{told[1:]}.",
         track=found.track,
+        about=MODELLED,
     )
 
 

@@ -42,7 +42,8 @@ class BlockTime:
 
     `warps` has a row a warp: which block of the program it is in, and where it waits. `requests`
     has the same rows: each access and each operation by itself, of the sort with its number in
-    `issued`. `asked` says what lanes ask for by each of these.
+    `issued`. `asked` says what lanes ask for by each of these. Warps that take as long for
+    everything have one number in `kinds`.
     """
 
     kernel: Kernel
@@ -50,6 +51,7 @@ class BlockTime:
     requests: Track
     issued: tuple[Issue, ...]
     asked: tuple[Asked, ...]
+    kinds: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +293,7 @@ class _Layout:
             singles.made(single, [_sort(i, self.names) for i in self.issued], length, window),
             tuple(self.issued),
             tuple(asked(issue.access, self.counters) for issue in self.issued),
+            tuple(self.kinds.of),
         )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.insight.accesses import Access, kind_of
 from workbench.insight.chosen_values import Selection, chosen_values
-from workbench.insight.kinds import UnknownError, examples_of_requests
+from workbench.insight.kinds import Examples, UnknownError, examples_of_requests
 from workbench.insight.page import Point
 from workbench.insight.sectors import SECTOR, sectors
 from workbench.insight.spread import holding, value
@@ -52,6 +52,16 @@ class Alike:
     at: Mapping[str, int]
     cost: int
     count: int
+
+
+class Example(NamedTuple):
+    """Requests that differ by a shift alone, which serves them alike; one is made `at` a place.
+
+    `lanes` are its addresses, from the last multiple of the period below all of them on.
+    """
+
+    at: Mapping[str, int]
+    lanes: tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +151,30 @@ class Requests:
         at = {**self.worst, **{k: n for k, n in wanted.items() if k in self.axes}}
         return at, None if other else lane
 
+    @property
+    def period(self) -> int:
+        """The bytes by which a shift, however often, serves a request as before."""
+        return WORD if self.access.buffer.scope == "shared" else SECTOR
+
+    def examples(self, most: int) -> list[Example]:
+        """One of each kind, those that are made most often first, at most so many."""
+        every = examples_of_requests(self.kernel, self.access)
+        base = np.where(every.table == IDLE, np.iinfo(np.int64).max, every.table).min(axis=1)
+        base = base // self.period * self.period
+        table = np.where(every.table == IDLE, IDLE, every.table - base[:, None])
+        rows, first, kind = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        times = np.zeros(len(rows), np.int64)
+        np.add.at(times, kind.reshape(-1), every.times)
+        known = _turns(self.access, every)
+        chosen = np.argsort(-times, kind="stable")[:most].tolist()
+        return [
+            Example(
+                _place(self.axes, known, int(first[k])),
+                tuple(None if a == IDLE else int(a) for a in rows[k].tolist()),
+            )
+            for k in chosen
+        ]
+
     def lanes(self, at: Mapping[str, int]) -> Lanes:
         """The request that is made where its axes have the values `at`."""
         table, width = _row(self.kernel, self.access, at), lane_bytes(self.access)
@@ -191,15 +225,13 @@ def _requests(kernel: Kernel, access: Access) -> Requests | str | None:
     if not len(every.table):
         return None
     cost, least = _costs(access, every.table)
-    turns = {x.name: every.turns[x.var] for x in access.loops if x.var in every.turns}
-    turns |= {WARPS: every.warps, ELEMENT: every.elements}
-    axes = _axes(kernel, access)
+    turns, axes = _turns(access, every), _axes(kernel, access)
     first: dict[int, int] = {}  # of each cost, the row that takes most beyond need
     for row in np.lexsort([-cost, least - cost]).tolist():
         first.setdefault(int(cost[row]), row)
     costs = [
         Alike(
-            {axis: int(turns[axis][row]) if axis in turns else 0 for axis in axes},
+            _place(axes, turns, row),
             number,
             int(every.times[cost == number].sum()),
         )
@@ -215,6 +247,17 @@ def _requests(kernel: Kernel, access: Access) -> Requests | str | None:
         int((least * every.times).sum()),
         int((distinct(every.table) * lane_bytes(access) * every.times).sum()),
     )
+
+
+def _turns(access: Access, every: Examples) -> dict[str, Any]:
+    """Of each axis that they tell, where each of the examples is."""
+    turns = {x.name: every.turns[x.var] for x in access.loops if x.var in every.turns}
+    return turns | {WARPS: every.warps, ELEMENT: every.elements}
+
+
+def _place(axes: Mapping[str, int], turns: Mapping[str, Any], row: int) -> dict[str, int]:
+    """Where one of the examples is."""
+    return {axis: int(turns[axis][row]) if axis in turns else 0 for axis in axes}
 
 
 def _axes(kernel: Kernel, access: Access) -> dict[str, int]:

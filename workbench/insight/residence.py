@@ -24,6 +24,10 @@ LOOKED_AT = 1 << 8  # blocks of which it is asked one by one whether they do any
 WAVES = "waves"
 NOW = "heat-6"
 BLOCK = ("block-0", "block-1")
+MODELLED = (
+    "order, places and times of blocks: here they start strictly in the order of their numbers, "
+    "which no GPU promises"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ def _caption(most: _Launched, target: Target, us: float | None, alike: bool) -> 
     mean = "; blocks take what they do on average" if alike else ""
     return (
         f"{target.title}: {most.full.multiprocessors} multiprocessors, {room}; {time}{mean}. "
-        "Order, places and times of blocks are modelled."
+        f"Modelled are {MODELLED}."
     )
 
 

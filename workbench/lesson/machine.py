@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from workbench.diag import Fail, count_text
@@ -17,6 +18,7 @@ from workbench.draw import svg_in_text, warps_scene
 from workbench.insight import WARP, Track
 from workbench.insight.handed_out import HandedOut, handed_out
 from workbench.insight.track import Dim, Sort, Spans
+from workbench.lesson import record
 
 SAYS = "{running} of {all} blocks run, {waiting} wait, {done} done"
 # Of a block's threads and a multiprocessor's room no GPU has more; the rest can be seen so far.
@@ -88,12 +90,19 @@ class Text:
         return self.text
 
 
-def gpu(blocks: int = 8, threads: int = 64, guess: int | None = None, **machine: int) -> Any:
+def gpu(
+    blocks: int = 8,
+    threads: int = 64,
+    guess: int | None = None,
+    lesson: str | None = None,
+    **machine: int,
+) -> Any:
     """A player of a launch of so many blocks of `threads` on a `Machine`, in small.
 
-    It plays once one has said when the block `guess` starts, where that is given. Where widgets are
-    not installed, it is what happens at each time, in words. Raises Fail where there is no such
-    block, and for numbers that no launch has.
+    It plays once one has said when the block `guess` starts, where that is given; the first guess
+    is kept beside the notebook of the `lesson` of that name. Where widgets are not installed, it is
+    what happens at each time, in words. Raises Fail where there is no such block, and for numbers
+    that no launch has.
 
     >>> _ = lesson.gpu(blocks=8, threads=64, multiprocessors=2, room=1)
     """
@@ -115,9 +124,37 @@ def gpu(blocks: int = 8, threads: int = 64, guess: int | None = None, **machine:
             raise
         return Text("\n".join([name, *told(track)]))
     asked = None if guess is None else asked_of(track, guess, has)
+    kept = None
+    if asked is not None and lesson is not None:
+        kept = Guess(record.file_of(lesson), f"when block {guess} of {name} starts", track.length)
+        asked["given"] = kept.given
     about = f"A block has {count_text(-(-threads // WARP), 'warp')}."
     lanes = svg_in_text(warps_scene(threads), f"{about} {idle_lanes(threads)} have no thread.")
-    return player.Player(name, track.plain(), told(track), lanes, asked)
+    return player.Player(name, track.plain(), told(track), lanes, asked, kept and kept.keep)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A time that a learner guesses, from 0 to the `most`: the first is kept in `file`."""
+
+    file: Path
+    key: str
+    most: float
+
+    @property
+    def given(self) -> int | None:
+        """What was guessed; None where nothing was, and for what is no guess."""
+        kept = record.read(self.file)["guesses"].get(self.key)
+        time = kept.get("time") if isinstance(kept, dict) else None
+        return time if type(time) is int and 0 <= time <= self.most else None
+
+    def keep(self, time: int) -> str:
+        """Keep the guess, if it is the first; returns what is to be told of that."""
+        try:
+            return record.note(self.file, "guesses", self.key, {"time": time}, first=True)
+        except (OSError, Fail) as error:
+            why = getattr(error, "strerror", "") or str(error)
+            return f"The guess could not be kept: {why}."
 
 
 def _check(numbers: Mapping[str, object]) -> None:

@@ -14,7 +14,7 @@ from workbench.history.write_whole import replacing
 
 FORMAT = "workbench record 1"
 WORK = "my-work"  # the folder that labs keep their steps in, too
-PARTS = ("quiz", "points", "curves")
+PARTS = ("quiz", "points", "curves", "guesses")
 _MOST = 9  # files beside one that is left as it is
 
 

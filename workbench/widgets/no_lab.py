@@ -17,7 +17,7 @@ class NoLab:
     def __init__(self, schedule: Schedule) -> None:
         self.cursor = schedule.fork()
 
-    def to_html(self, _: object) -> NoLab:
+    def to_html(self, _: object, **__: object) -> NoLab:
         """Writes nothing, and says why."""
         return self
 

@@ -188,12 +188,24 @@ class Lab(anywidget.AnyWidget):
         """
         self.session.keeping.save(path)
 
-    def to_html(self, path: str | Path) -> None:
+    def to_html(self, path: str | Path, *, vary: Mapping[str, Sequence[int]] | None = None) -> None:
         """Write one offline page that still steps through every program of the history.
+
+        `vary` has by the name of a loop how often it is to run, such as `{"i_2": [4, 8, 16]}`: the
+        program that is shown is tried so, and in the page that number can be dragged, or moved by a
+        slider, from one of these values to the next; one that is refused says why. A split must
+        have made the loop, and a page has room for 16 tried programs.
 
         Prints how far it is, if it takes longer than a second, then where the page is, and how
         large. Raises NotWritten, an OSError, where that fails, and for a history whose page would
-        take minutes; then, and after an interrupt, what was at `path` is as it was.
+        take minutes, and Fail for what cannot be varied; then, and after an interrupt, what was at
+        `path` is as it was.
+
+        >>> import contextlib
+        >>> lab = wb.lab(bound)
+        >>> with contextlib.redirect_stdout(None):
+        ...     lab.to_html("add.html", vary={"i_1": [2, 4, 8]})
+        >>> lab.close()
         """
         begun, told = monotonic(), False
 
@@ -203,7 +215,7 @@ class Lab(anywidget.AnyWidget):
                 told = True
                 print(f"\r{done:,} of {every:,} programs; interrupt to stop", end="", flush=True)
 
-        offline.write_html(self.session, path, progress)
+        offline.write_html(self.session, path, progress, vary or {})
         written = Path(path).resolve()
         if told:
             print("\r", end="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -46,6 +46,25 @@ class Trying:
             return {"refusal": refusal(fail)}
         self._asked, self._made = (at, asked), (trial, thing, told)
         return {"told": told, **tried_page(trial.node, at, view, self.desk)}
+
+    def every(
+        self, cursor: Schedule, at: HistoryNode, views: Sequence[View], asked: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The same in all panes of `views`, with what it costs: for where no Python answers.
+
+        `texts` are by panes, each with lines of its own, and so are `pictures`.
+        """
+        made = self.page(cursor, at, views[0], asked)
+        if self._made is None:
+            return made
+        texts, pictures = {}, {}
+        for view in views:
+            found = tried_page(self._made[0].node, at, view, self.desk)
+            texts[view.program] = {"text": found["text"], "lines": found["lines"]}
+            if found["picture"] is not None:
+                pictures[view.machine] = found["picture"]
+        kept = {"told": made["told"], "names": made["names"]}
+        return {**kept, "texts": texts, "pictures": pictures, **self.weigh(at)}
 
     def weigh(self, at: HistoryNode) -> dict[str, Any]:
         """What the program that was tried last costs, beside what `at` does, which is shown.

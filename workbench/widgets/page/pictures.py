@@ -213,7 +213,7 @@ def requests_of(
 def _mended(func: PrimFunc, before: PrimFunc, pane: str, gpu: str) -> int | None:
     """The access of `func`, by number, that took most beyond need `before`; None if none did."""
     try:
-        was, now = (_Kept(gpu).requests(one, SCOPES[pane])[0] for one in (before, func))
+        was, now = (Kept(gpu).requests(one, SCOPES[pane])[0] for one in (before, func))
     except Fail:
         return None
     worst = was[insight.worst_of(was)] if was else None
@@ -225,7 +225,7 @@ def _mended(func: PrimFunc, before: PrimFunc, pane: str, gpu: str) -> int | None
 
 def _calls_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
     try:
-        calls = _Kept(gpu).lane_calls(func)
+        calls = Kept(gpu).lane_calls(func)
     except Fail:
         return []
     lane = {"key": draw.LANE, "extent": insight.WARP, "label": "lane", "start": -1, "main": True}
@@ -244,7 +244,7 @@ def _calls_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
 
 def _requests_of(func: PrimFunc, pane: str, gpu: str) -> list[dict[str, Any]]:
     try:
-        found, _ = _Kept(gpu).requests(func, SCOPES[pane])
+        found, _ = Kept(gpu).requests(func, SCOPES[pane])
     except Fail:
         return []
     names = [draw.access_name(one) for one in found]
@@ -302,7 +302,7 @@ def numbered_name(func: PrimFunc, view: View, gpu: str, before: PrimFunc | None)
     )
     extents: Mapping[str, int] = {draw.LANE: insight.WARP}
     if view.machine in SCOPES:
-        extents = _Kept(gpu).requests(func, SCOPES[view.machine])[0][number].extents
+        extents = Kept(gpu).requests(func, SCOPES[view.machine])[0][number].extents
     there = {axis: extent for axis, extent in extents.items() if axis in view.select}
     at = {axis: min(view.select[axis], extent - 1) for axis, extent in there.items()}
     chosen = [f",{axis}={value}" for axis, value in at.items() if value >= 0]
@@ -317,7 +317,7 @@ def timeline_name(func: PrimFunc, view: View, gpu: str) -> str:
     if view.level not in NEARER:
         return view.machine
     try:
-        kernels = _Kept(gpu).kernels(func)
+        kernels = Kept(gpu).kernels(func)
     except Fail:
         return view.machine
     number = _within(view.select.get("kernel", 0), len(kernels))
@@ -415,7 +415,7 @@ def picture_pane(
                 asked=cell,
                 steps=steps,
                 times=times,
-                source=_Kept(gpu, time),
+                source=Kept(gpu, time),
             )
         )
     except Fail as fail:
@@ -457,7 +457,7 @@ def _at(func: PrimFunc, select: Mapping[str, int]) -> dict[str, int]:
 
 def _request_at(func: PrimFunc, pane: str, select: Mapping[str, int], gpu: str) -> dict[str, int]:
     """Where each slider stands that leads to a request."""
-    found, _ = _Kept(gpu).requests(func, SCOPES[pane])
+    found, _ = Kept(gpu).requests(func, SCOPES[pane])
     if not found:
         return {}
     at, _ = found[select["access"]].chosen({k: n for k, n in select.items() if k != "access"})
@@ -470,7 +470,7 @@ def _nearer(func: PrimFunc, select: Mapping[str, int], gpu: str) -> dict[str, An
         return {"near": {"level": "whole"}, "asked": []}
     if "warp" not in select:
         return {"near": {"level": "block", "block": select["block"]}, "asked": []}
-    kept = _Kept(gpu)
+    kept = Kept(gpu)
     time = kept.block_time(func, select["kernel"])
     warp = kept.warp_time(func, select["kernel"], select["warp"])
     made = warp.request_at(float(select.get("clock", warp.track.opens)))
@@ -485,7 +485,7 @@ def _nearer(func: PrimFunc, select: Mapping[str, int], gpu: str) -> dict[str, An
     return {"near": near, "asked": [one and one.plain() for one in warp.asked]}
 
 
-class _Kept(draw.Source):
+class Kept(draw.Source):
     """The data of pictures, worked out once a program; its modelled `time`, where that is seen."""
 
     def __init__(self, gpu: str = draw.GPU, time: Modelled | None = None) -> None:
@@ -538,7 +538,7 @@ class _Kept(draw.Source):
         return memo(func, name, lambda: draw.Source.roofline(self, func))
 
 
-_KEPT = _Kept()
+_KEPT = Kept()
 
 
 def registers_of(func: PrimFunc, gpu: str) -> tuple[int | None, ...]:
@@ -553,4 +553,4 @@ def registers_of(func: PrimFunc, gpu: str) -> tuple[int | None, ...]:
 
 def roofline_of(func: PrimFunc, gpu: str) -> Roofline | None:
     """The roofs that the program stands under; None where there is no valid kernel."""
-    return _Kept(gpu).roofline(func)
+    return Kept(gpu).roofline(func)

@@ -8,8 +8,9 @@ const MOST_QUEUE = 12; // blocks that are seen waiting
 function render({ model, el }) {
   const [track, asked, name] = ["track", "asked", "name"].map((trait) => model.get(trait));
   const root = h("section.wb-player.wb-theme");
-  let guess = asked ? null : undefined; // null: it is still to be made
+  let guess = asked ? (asked.given ?? null) : undefined; // null: it is still to be made
   const told = h("p.wb-player-told", { "aria-live": "polite", hidden: true });
+  const kept = h("p.wb-player-kept", { role: "status", hidden: true });
   const queue = h("span");
   const view = timeline({
     track,
@@ -41,9 +42,18 @@ function render({ model, el }) {
     line,
     view.root,
     told,
+    kept,
     warps,
   );
+  if (typeof guess === "number") tellGuess();
+  const unkept = () => {
+    kept.textContent = model.get("asked")?.kept ?? "";
+    kept.hidden = !kept.textContent;
+  };
+  model.on("change:asked", unkept);
+  unkept();
   return () => {
+    model.off("change:asked", unkept);
     view.stop();
     close();
   };
@@ -62,12 +72,21 @@ function render({ model, el }) {
   function answer() {
     guess = Math.round(view.now());
     if (says.matches(":focus")) view.root.querySelector("input").focus();
+    tellGuess();
+    view.go(0);
+    try {
+      model.send({ time: guess });
+    } catch {
+      // without Python nothing is kept, and it plays all the same
+    }
+  }
+
+  function tellGuess() {
     says.remove();
     question.firstChild.textContent = `You say: time ${guess}.`;
     const said = guess === asked.at ? "As you said." : `You said ${guess}.`;
     told.textContent = `${asked.told} ${said}`;
     view.mark(guess, "your guess");
-    view.go(0);
   }
 }
 

@@ -11,7 +11,7 @@ const GRIP_STEP = 14; // px of a drag from one value to the next
  * would be a new split has a form of its own there.
  */
 export function gripRow(lab, trying, key, take) {
-  const grip = lab.page.grips?.[key];
+  const grip = lab.grips[key];
   if (!grip?.step || grip.values.length < 2) return null;
   const { name } = lab.page.names[key];
   const told = h("output", {}, `${grip.value}`);
@@ -35,12 +35,18 @@ export function gripRow(lab, trying, key, take) {
   });
   slider.value = grip.values.indexOf(grip.value);
   tell(grip.value);
-  return h(
+  const row = h(
     "div.wb-grip",
     {},
     h("label", {}, h("code", {}, name), " runs ", slider, " ", told, " times"),
     h("span.wb-help", {}, `step ${grip.step} set it; the steps after that are redone`),
   );
+  /** Back at the value that the program has. */
+  const rest = () => {
+    slider.value = grip.values.indexOf(grip.value);
+    tell(grip.value);
+  };
+  return Object.assign(row, { rest });
 }
 
 /** Show what a value of a grip would make; its own is what is there. */
@@ -56,7 +62,7 @@ export function gripNumbers(lab, trying, body) {
   let dragged = false; // the click that ends a drag opens nothing
 
   function mark() {
-    const grips = lab.offline ? {} : (lab.page?.grips ?? {});
+    const { grips } = lab;
     const lines = ".wb-line:not(.wb-gone, .wb-was) > .wb-text";
     for (const line of body.querySelectorAll(lines)) markLine(line, grips);
   }
@@ -99,7 +105,7 @@ export function gripNumbers(lab, trying, body) {
     if (!key || event.button || !event.isPrimary) return;
     event.preventDefault(); // selects no text
     document.addEventListener("keydown", onKey);
-    const grip = lab.page.grips[key];
+    const grip = lab.grips[key];
     held = { key, grip, x: event.clientX, value: grip.value };
     body.setPointerCapture(event.pointerId);
   });

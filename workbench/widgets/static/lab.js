@@ -36,7 +36,7 @@ export function openLab({ model, el }) {
   const asked = askTargets(lab);
   const would = triedHead(lab, trying);
   const menu = verbMenu(lab, trying, would, asked);
-  const actions = actionsPane(lab, menu);
+  const actions = actionsPane(lab, menu, trying);
   const status = statusBar(lab, menu.errors);
   const [breaking, found] = [breakMenu(lab), foundPane(lab)];
   const program = programPane(lab, breaking, trying, would, asked, () => {

@@ -1,5 +1,6 @@
 // What the lab shows, read from the traits, and what it asks of Python.
 
+import { savedTimeline } from "./saved.js";
 import { fits } from "./scene.js";
 
 export class Lab {
@@ -60,6 +61,14 @@ export class Lab {
   get offline() {
     return this.gone || Boolean(this.setup.offline);
   }
+  /** Whether a timeline leads nearer: Python draws that, or a saved page has it. */
+  get nears() {
+    return !this.offline || (!this.tried && Boolean(this.page?.nearer?.length));
+  }
+  /** What numbers can be taken hold of: without Python those of which the page has tried some. */
+  get grips() {
+    return (this.offline ? this.page?.tries?.grips : this.page?.grips) ?? {};
+  }
   get against() {
     const id = this.model.get("against");
     return id < 0 ? null : id;
@@ -94,6 +103,12 @@ export class Lab {
       tiles: () => this.savedTiles(select),
     }[pane]?.();
     return found ?? this.savedRequest(pane)?.picture ?? shown[pane];
+  }
+
+  /** That picture. */
+  picture(pane) {
+    const saved = this.setup.offline && { timeline: savedTimeline }[pane];
+    return saved ? saved(this.page, this.view) : this.page.pictures[this.pictureName(pane)];
   }
 
   /** Which of the requests of an access a saved page shows: what is chosen, else the worst. */

@@ -2,7 +2,7 @@
 //
 // A click on what runs goes one level nearer, at the time that was clicked; crumbs lead to any
 // level, to what they name, and Escape one level back. What a warp asks for is worked out here, the
-// picture of a request by Python, one by one.
+// picture of a request by Python, one by one; a saved page has examples of them (`saved.js`).
 
 import { h } from "./dom.js";
 import { lanesAt } from "./lanes.js";
@@ -102,7 +102,7 @@ export function inTime(lab, pane) {
   /** Escape leads one level back. */
   function back(event) {
     const at = shown && pane.contains(shown.view.root) ? LEVELS.indexOf(shown.near.level) : 0;
-    if (event.key !== "Escape" || at < 1 || lab.offline) return;
+    if (event.key !== "Escape" || at < 1 || !lab.nears) return;
     event.preventDefault();
     event.stopPropagation();
     go(LEVELS[at - 1]);
@@ -133,7 +133,7 @@ export function inTime(lab, pane) {
   /** A click on what runs goes one level nearer. */
   function choose(span, t) {
     const { track, near } = shown;
-    if (!track.nearer || lab.offline) return false; // it is Python that draws nearer
+    if (!track.nearer || !lab.nears) return false;
     const { clock, ...select } = lab.view.select ?? {};
     if (near.level === "whole") {
       into(span, t);
@@ -178,7 +178,7 @@ export function inTime(lab, pane) {
     const span = spanAt(t);
     if (!span || shown.near.level !== "warp") return;
     lightPart(span);
-    if (shown.asked[span.sort] && !lab.offline) ask(startOf(span));
+    if (shown.asked[span.sort] && lab.nears) ask(startOf(span));
   }
 
   /** What runs at a time in the row that is chosen; of one warp, in any. */
@@ -195,7 +195,8 @@ export function inTime(lab, pane) {
 
   /** Of a request that is drawn, the wavefront that is served. */
   function lightPart(span) {
-    const mine = shown.asked[span.sort] && startOf(span) === shown.near.clock;
+    const { clock, drawn = true } = shown.near; // a saved page has not all of them
+    const mine = drawn && shown.asked[span.sort] && startOf(span) === clock;
     const part = mine ? String(span.digits.wavefront ?? 1) : "";
     pane.querySelector(".wb-strips")?.classList.toggle("wb-past", !mine);
     for (const one of pane.querySelectorAll(".wb-strips [data-served]")) {

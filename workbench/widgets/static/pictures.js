@@ -37,7 +37,7 @@ export function machinePane(lab, menu) {
     const chosen = head.draw(lab.panes("machine"), lab.view.machine, lab.setup.labels, body);
     const name = lab.pictureName(chosen);
     const would = lab.tried?.picture;
-    const picture = would ?? page.pictures[name];
+    const picture = would ?? lab.picture(chosen);
     const shown = chosen === "who" ? name : "";
     const request = lab.request(chosen);
     const { block, warp, level } = picture?.near ?? {};
@@ -46,7 +46,8 @@ export function machinePane(lab, menu) {
     const from = JSON.stringify([lab.at, chosen, ...drawn, shown]);
     if (from !== drawnFrom) {
       // a slider that is being dragged stays what it is
-      const make = { who: whoControls, tiles: stage.controls, timeline: crumbs }[chosen];
+      const levels = () => crumbs(picture);
+      const make = { who: whoControls, tiles: stage.controls, timeline: levels }[chosen];
       const made = request ? requestControls : make;
       controls.replaceChildren(...(made ? made(page, name, request, chosen) : []));
     }
@@ -87,8 +88,8 @@ export function machinePane(lab, menu) {
     return h("button.wb-fault-verb", { onclick: go, "data-f": "act" }, `${call} ▸`);
   }
 
-  function crumbs({ pictures }, shown) {
-    return pictures[shown]?.near && !lab.offline ? [time.crumbs(pictures[shown])] : [];
+  function crumbs(picture) {
+    return picture?.near && lab.nears ? [time.crumbs(picture)] : [];
   }
 
   function whoControls({ buffers }, shown) {
@@ -130,7 +131,7 @@ export function machinePane(lab, menu) {
     inputs: () => [
       lab.view,
       lab.page?.shown,
-      lab.page?.pictures,
+      !lab.setup.offline && lab.page?.pictures, // those of a saved page are what they are
       lab.page?.axes,
       lab.page?.buffers,
       lab.page?.requests,

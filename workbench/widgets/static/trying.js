@@ -18,9 +18,23 @@ export function tryOut(lab, redraw) {
 
   /** Try a step: `passing`, only while the hand is there; `quiet`, told of only if it is taken. */
   function ask(step, how = {}) {
-    if (lab.offline) return;
+    if (lab.offline) return saved(step);
     next = { step, how };
     send();
+  }
+
+  /** A value of a number that was tried before the page was saved; it stays until it is left. */
+  function saved(step) {
+    const made = lab.page?.tries?.made[step.place]?.[step.value];
+    seq += 1;
+    lab.tried = made ? { ...made, ...inPanes(made), step, seq } : null;
+    redraw();
+  }
+
+  /** What a saved page has of it for the panes that are open. */
+  function inPanes({ texts, pictures }) {
+    const { program, machine } = lab.view;
+    return texts ? { ...texts[program], picture: lab.page.pictures[pictures[machine]] } : {};
   }
 
   function send() {
@@ -66,9 +80,10 @@ export function tryOut(lab, redraw) {
 
   /**
    * Take the newest step that was tried, whether its answer is here or not. One that is refused is
-   * asked for, too: so all is told of why, and what to do.
+   * asked for, too: so all is told of why, and what to do. A saved page takes none.
    */
   function take() {
+    if (lab.offline) return;
     const { step } = next ?? flying ?? lab.tried ?? {};
     drop();
     if (step) lab.send({ do: "apply", ...step });
@@ -76,7 +91,8 @@ export function tryOut(lab, redraw) {
 
   /** What is tried is of the program that is shown; of another, it is tried no more. */
   function follow() {
-    if (lab.at !== at || lab.offline) drop();
+    if (lab.at !== at || lab.gone) drop();
+    else if (lab.offline && lab.tried) Object.assign(lab.tried, inPanes(lab.tried));
     at = lab.at;
   }
 
@@ -100,7 +116,7 @@ export function triedHead(lab, trying) {
     head.hidden = !tried;
     if (!tried) return;
     const why = tried.refusal?.headline;
-    take.hidden = Boolean(why || tried.passing);
+    take.hidden = Boolean(why || tried.passing || lab.offline);
     leave.hidden = Boolean(tried.passing); // it goes by itself
     press.hidden = Boolean(why || !tried.passing);
     head.classList.toggle("wb-would-not", Boolean(why));

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from workbench.draw.pictures import NEARER
 from workbench.history.history import History
 from workbench.history.write_whole import NotWritten, write_whole
 from workbench.ir.places import places
 from workbench.widgets.ask.session import SHOWN, Session
 from workbench.widgets.page.collecting import collecting_later
 from workbench.widgets.page.history import tree
+from workbench.widgets.page.page import page_trait
+from workbench.widgets.page.view import View
 from workbench.widgets.still.static_form import WITHOUT_SCRIPT, offline_page, run_again, still
+from workbench.widgets.still.tries import Held, Vary, held, tries
 from workbench.widgets.still.whole import whole
 
 Progress = Callable[[int, int], None]
@@ -26,16 +31,17 @@ def last_page(session: Session) -> str:
     return still(session.cursor.node, session.view, session.state, todo)
 
 
-def write_html(session: Session, path: str | Path, progress: Progress) -> None:
+def write_html(session: Session, path: str | Path, progress: Progress, vary: Vary) -> None:
     """Write one offline page that still steps through every program of the history.
 
     `progress` hears after each program how many of how many are done. Raises NotWritten, an
-    OSError, where that fails, and where the page would be too large; what was at `path` is then as
-    it was.
+    OSError, where that fails, and where the page would be too large, and Fail for numbers to `vary`
+    that `held` refuses; what was at `path` is then as it was.
     """
     _check_size(session.history)
+    numbers = held(session, vary)
     with collecting_later(kept=True):
-        write_whole(path, _written(session, progress))
+        write_whole(path, _written(session, progress, numbers))
 
 
 def _check_size(history: History) -> None:
@@ -55,13 +61,27 @@ def _check_size(history: History) -> None:
         )
 
 
-def _written(session: Session, progress: Progress) -> str:
+def _view(view: View) -> dict[str, Any]:
+    """What a page opens with; what else is chosen the pages themselves say."""
+    opens = {"program": view.program, "machine": view.machine}
+    if view.machine != "timeline":
+        return opens
+    select = {axis: value for axis, value in view.select.items() if axis in NEARER}
+    return {**opens, "level": view.level, "select": select}
+
+
+def _written(session: Session, progress: Progress, numbers: Held) -> str:
     """The page as text."""
     state = {name: session.state[name] for name in SHOWN}
     setup, view, desk = state["setup"], session.view, session.desk
     state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state, progress)
+    if numbers:
+        shown = page_trait(str(session.at))
+        tried, pictures = tries(session, numbers)
+        pictures = {**state[shown]["pictures"], **pictures}
+        state[shown] = {**state[shown], "tries": tried, "pictures": pictures}
     state |= {"lines": desk.lines.all, "tree": tree(session.history)}
-    state["view"] = {"program": view.program, "machine": view.machine}  # the pages say the rest
+    state["view"] = _view(view)
     state["broken"] = {}  # it is no step: a page shows what the program does
     state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
     without = still(session.history[session.at], view, state, WITHOUT_SCRIPT)

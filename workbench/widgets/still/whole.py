@@ -17,6 +17,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.page import every_view, node_picture, page, page_trait
 from workbench.widgets.page.pictures import selection_of, slid_pane, slides_to
 from workbench.widgets.page.view import View
+from workbench.widgets.still.in_time import levels_in_time
 
 
 def whole(
@@ -52,6 +53,9 @@ def whole(
             made = page(cursor, each, desk, made)
         shown = made["shown"] | chosen
         pictures = {**made["pictures"], **_chosen(made, desk, node)}
+        if not desk.hides("counts", node.func, desk.before(node)):
+            made["nearer"], pictured = levels_in_time(node, desk)
+            pictures |= pictured
         pages[name] = {**made, "pictures": pictures, "shown": shown, "places": [], "offers": {}}
         drag = desk.dragged.get(node.id)
         for before in (node.parent, drag and drag.start):
