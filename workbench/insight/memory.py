@@ -12,7 +12,7 @@ from workbench import script
 from workbench.access.accesses import by_buffer
 from workbench.check import pipelines
 from workbench.diag import Refusal, count_text
-from workbench.insight.accesses import Access, accesses, at_first
+from workbench.insight.accesses import Access, accesses, at_first, loops_above
 from workbench.insight.cells import Touched, box_around, executions, touched_by, union
 from workbench.insight.page import Kind, Point, Table
 from workbench.ir import (
@@ -23,13 +23,10 @@ from workbench.ir import (
     Cast,
     Const,
     Expr,
-    For,
     PrimFunc,
-    Stmt,
     Var,
     dtypes,
 )
-from workbench.ir.places import places
 from workbench.target import Target
 
 
@@ -40,7 +37,8 @@ class BufferUse:
     `bytes` is what one owner (the grid, a block, a thread: see `Level.owner`) holds of it.
     `reuse` is loads by the first block (of local memory: by its first thread) over the distinct
     cells that it loads, 0.0 where nothing is loaded; `used` the same of loads that are not copied.
-    `role` is "input", "output", "input and output" or "intermediate".
+    `role` is "input", "output", "input and output" or "intermediate". `loaders` and `storers` are
+    the blocks that load and store it.
     """
 
     buffer: str
@@ -54,6 +52,8 @@ class BufferUse:
     store_bytes: int
     reuse: float
     used: float
+    loaders: tuple[str, ...] = ()
+    storers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +233,7 @@ def _use(
         stores * size,
         _reuse(found),
         _reuse(used),
+        *(tuple(dict.fromkeys(a.stage for a in found if a.writes is way)) for way in (False, True)),
     )
 
 
@@ -334,7 +335,7 @@ def _at(func: PrimFunc, stage: str, near: Buffer) -> At | None:
     touching = [access for access in accesses(func) if access.buffer is near]
     if all(access.stage == stage for access in touching):
         return None
-    around = [_loops_around(func, access) for access in touching]
+    around = [loops_above(func, access) for access in touching]
     shared = [loop for loop in around[0] if all(loop in loops for loops in around)]
     if not shared:
         return None
@@ -344,13 +345,6 @@ def _at(func: PrimFunc, stage: str, near: Buffer) -> At | None:
     elif loop.virtual:
         doer = "virtual thread"
     return At(loop.loop_var.name, script.show_spans(func).spans[loop].line, doer)
-
-
-def _loops_around(func: PrimFunc, access: Access) -> list[For]:
-    """The loops around a statement as they stand in the program, outermost first."""
-    known = places(func)
-    stmt: Stmt | None = access.store or (known.realize(access.block) if access.block else None)
-    return known.all_loops_above(stmt) if stmt else []
 
 
 def _caption(levels: Sequence[Level], together: int) -> str:
