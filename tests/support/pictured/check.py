@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,6 +82,9 @@ class _Check:
         self.log = ProgramLog(self.one.func)
         before = self.one.before
         self.before = ProgramLog(before) if before is not None else None
+        self.kernels: Sequence[Kernel] = ()
+        with suppress(Fail):
+            self.kernels = self.source.kernels(self.one.func)
         self.logs = self.logged(self.one.func)
 
     def logged(self, func: PrimFunc) -> list[KernelLog]:
@@ -107,6 +111,9 @@ class _Check:
         """Every picture of the lab."""
         if self.log.by_warps:
             self.fragments()
+            return
+        if self.log.has_twins:
+            self.tally.counts["left out: two buffers of one name"] += 1
             return
         self.who()
         self.memory()
@@ -140,7 +147,7 @@ class _Check:
         picture = self.picture("memory", before=then, times=times)
         before = self.before if then is not None else None
         now = times.now if times else {}
-        check_memory(self.tally, self.log, self.logs, picture, before, now)
+        check_memory(self.tally, self.log, self.kernels, picture, before, now)
 
     def tiles(self) -> None:
         every = (["block"], ["block", "thread"], ["block", "thread", "step"], ["step"], [])

@@ -421,8 +421,16 @@ def wanted_costs(logs: Sequence[KernelLog]) -> dict[str, str]:
 
 
 def _idle(log: KernelLog) -> int:
-    """How many threads touch no memory of the launch."""
-    return sum(all(place is BARRIER for place, *_ in noted) for noted in log.threads.values())
+    """How many threads store nothing to global memory."""
+    return sum(
+        not any(
+            place is not BARRIER
+            and isinstance(place[1], BufferStore)
+            and place[1].buffer.scope == "global"
+            for place, *_ in noted
+        )
+        for noted in log.threads.values()
+    )
 
 
 def check_costs(tally: Tally, logs: Sequence[KernelLog], told: Mapping[str, str]) -> None:
@@ -450,6 +458,8 @@ def check_bar(
         tally.same("rows in order", term.us <= time.terms[0].us, True)
         for part in row["parts"]:
             names = {n.buffer.name for log in logs for n in in_order(log.kernel.body)}  # type: ignore
+            names |= {name for name in re.findall(r"(\w+_kept\w*)\[", part["text"])
+                      if name.partition("_kept")[0] in names}  # fmt: skip
             cell = re.findall(r"(\w+)\[", part["text"])
             tally.same("names in statements", {*cell} <= names, True, part["text"])
     launches = {log.kernel.name: log for log in logs}

@@ -61,10 +61,22 @@ class ProgramLog:
 
     @cached_property
     def buffers(self) -> dict[str, Buffer]:
-        """The buffers by name: those given, those made, those touched."""
-        touched = (n.buffer for n in walk(self.func.body) if isinstance(n, BufferLoad | BufferStore))
-        made = (b for n in walk(self.func.body) if isinstance(n, Block) for b in n.alloc_buffers)
-        return {b.name: b for b in (*self.func.params, *made, *touched)}
+        """The buffers by name."""
+        return {b.name: b for b in self.every}
+
+    @property
+    def has_twins(self) -> bool:
+        """Whether two buffers have one name, of which the text numbers one."""
+        names = [b.name for b in self.every]
+        return len({*names}) < len(names)
+
+    @cached_property
+    def every(self) -> list[Buffer]:
+        """All buffers: those given, those made, those touched."""
+        nodes = [*walk(self.func.body)]
+        touched = (n.buffer for n in nodes if isinstance(n, BufferLoad | BufferStore))
+        made = (b for n in nodes if isinstance(n, Block) for b in n.alloc_buffers)
+        return [*dict.fromkeys((*self.func.params, *made, *touched))]
 
     @cached_property
     def loops(self) -> list[For]:
@@ -122,10 +134,7 @@ class KernelLog:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.threads: dict[tuple[Cell, int], list[Noted]] = {
-            # a vector is noted once for each of its elements
-            (block, n): [*dict.fromkeys(noted)] if any(place is not BARRIER for place, *_ in noted)
-            else noted
-            for block, n, noted in thread_traces(kernel)
+            (block, n): once(noted) for block, n, noted in thread_traces(kernel)
         }
 
     @cached_property
@@ -187,6 +196,17 @@ class KernelLog:
                     first = address // dtypes.itemsize(buffer.type)
                     found |= {(buffer.name, first + k) for k in range(elements(place[1]))}
         return found
+
+
+def once(noted: list[Noted]) -> list[Noted]:
+    """What a thread does; a vector is noted for each of its elements."""
+    seen, kept = set[object](), list[Noted]()
+    for one in noted:
+        key = (id(one[0][0]), id(one[0][1]), one[1], one[2]) if one[0] is not BARRIER else None
+        if key is None or key not in seen:
+            kept.append(one)
+            seen.add(key)
+    return kept
 
 
 def in_order(node: Node) -> Iterable[Node]:

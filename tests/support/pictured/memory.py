@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from tests.support.pictured.log import Event, KernelLog, ProgramLog
+from tests.support.pictured.log import Event, ProgramLog
 from tests.support.pictured.names import check_names, words_of
 from tests.support.pictured.tally import (
     Rule,
@@ -18,7 +18,7 @@ from tests.support.pictured.tally import (
     times_text,
 )
 from workbench.draw import Picture, Stands, Words
-from workbench.ir import Block, For, attrs_dict, dtypes, walk
+from workbench.ir import Block, For, Kernel, dtypes, walk
 
 OWNERS = {"global": "grid", "shared": "block", "local": "thread"}
 NAMES = {"shared": "shared memory", "local": "registers (local memory)"}
@@ -42,7 +42,7 @@ Times = Mapping[tuple[str, bool], float]
 def check_memory(
     tally: Tally,
     log: ProgramLog,
-    kernels: Sequence[KernelLog],
+    kernels: Sequence[Kernel],
     picture: Picture,
     before: ProgramLog | None,
     times: Times,
@@ -57,7 +57,7 @@ class _Memory:
         self,
         tally: Tally,
         log: ProgramLog,
-        kernels: Sequence[KernelLog],
+        kernels: Sequence[Kernel],
         picture: Picture,
         before: ProgramLog | None,
         times: Times,
@@ -78,10 +78,6 @@ class _Memory:
             self.caption(line)
         for row in self.picture.table.rows:
             self.row(row)
-        moved = sum(self.carried(of) for of in self.bands)
-        every = sum(self.size(e.buffer) for e in self.log.events)
-        copies = sum(self.copied(of) for of in self.bands)
-        self.tally.same("bytes of all bands", moved + copies, every)
 
     # --- counts -----------------------------------------------------------------------------------
 
@@ -112,24 +108,6 @@ class _Memory:
         buffers = {(e.buffer, e.writes) for e in events}
         scopes = {self.log.buffers[name].scope for name, _ in buffers}
         return len(buffers) == 2 and len(scopes) == 2 and len({w for _, w in buffers}) == 2
-
-    def copied(self, of: Stands) -> int:
-        """The bytes at the other end of a copy, which no other band has."""
-        near = self.near(of)
-        if not near or not any(b for b in self.lanes() if {near, of.buffer} <= b):
-            return 0
-        load = of.key.startswith("load")
-        blocks = of.statement.split(", ")
-        events = self.log.by_buffer[near, load]
-        return sum(e.stage in blocks for e in events) * self.size(near)
-
-    def lanes(self) -> list[set[str]]:
-        """Which buffers stand in a lane: their keys begin alike."""
-        found: dict[str, set[str]] = {}
-        for words in words_of(self.picture):
-            if words.of.buffer and words.role == "name":
-                found.setdefault(words.of.key.split(">")[0], set()).add(words.of.buffer)
-        return list(found.values())
 
     def first(self, events: Iterable[Event], scope: str) -> list[Event]:
         """What the first block does of them; of local memory, its first thread."""
@@ -219,7 +197,7 @@ class _Memory:
         if label == "work":
             return
         told = {name for w in words_of(self.picture) if w.of.key == "work" for name in
-                re.split(r",? ", w.label)}  # fmt: skip
+                re.split(r",\s*", w.label)}  # fmt: skip
         self.tally.same("blocks that work", told >= {*of.statement.split(", ")}, True, label)
 
     def like(self, words: Words) -> list[Stands]:
@@ -288,7 +266,7 @@ class _Memory:
         if buffer.scope == "global":
             return int(prod(buffer.shape)) * size
         if buffer.scope in OWNERS:  # as the kernel has it
-            found = [b for log in self.kernels for b in log.kernel.allocs if b.name == name]
+            found = [b for kernel in self.kernels for b in kernel.allocs if b.name == name]
             if found:
                 return int(prod(found[0].shape)) * size
         events = [e for writes in (False, True) for e in self.log.by_buffer[name, writes]]
@@ -312,16 +290,6 @@ class _Memory:
         sides = zip(*(e.index for e in own), strict=True)
         box = prod(max(side) - min(side) + 1 for side in sides) if own else 0
         return copies * box * size
-
-    def piped(self, name: str) -> bool:
-        """Whether a pipeline may keep several copies of a buffer."""
-        for loop in self.log.loops:
-            if any("pipeline" in key for key in attrs_dict(loop.annotations)):
-                inside = {n.name for n in walk(loop) if isinstance(n, Block)}
-                events = self.log.by_buffer[name, True]
-                if any(e.stage in inside for e in events):
-                    return True
-        return False
 
     # --- captions and tables ----------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ from math import prod
 from tests.support.pictured.launches import operations
 from tests.support.pictured.log import BARRIER, WARP, KernelLog, ProgramLog, width
 from tests.support.pictured.names import shapes_of, words_of
-from tests.support.pictured.requests import Asked, asked_of, check_requests, wavefronts
+from tests.support.pictured.requests import SECTOR, Asked, asked_of, check_requests, wavefronts
 from tests.support.pictured.tally import Tally, counted, fixed
+from tests.support.warp_trace import Request
 from workbench import script
 from workbench.draw import Picture
 from workbench.ir import BinOp, BufferLoad, BufferStore, Call, Expr, children, dtypes
@@ -46,13 +47,19 @@ def clocks(log: KernelLog) -> list[int] | None:
                 total[warp] += worst * turns * each
             elif node.buffer.scope == "global":
                 worst = max(
-                    len({n for a in lanes.values() for n in (a // LINE, (a + wide - 1) // LINE)})
+                    len({n for a in _moved(lanes) for n in (a // LINE, (a + wide - 1) // LINE)})
                     for lanes in own
                 )
                 total[warp] += worst * turns * each
             if writes and store is not None:
                 total[warp] += _computed(store) * turns
     return total
+
+
+def _moved(lanes: Request) -> list[int]:
+    """Addresses of a request as the model has them: its first sector is the first of a line."""
+    first = min(lanes.values()) // SECTOR * SECTOR
+    return [address - first for address in lanes.values()]
 
 
 def _computed(store: BufferStore) -> int:

@@ -89,11 +89,7 @@ class Asked:
         """The request that is made there: by blocks, a warp, turns and an element."""
         blocks = tuple(told.get(f"blockIdx.{axis}", 0) for axis in "xyz")
         names = [loop.loop_var.name for loop in self.log.loops[id(self.place[1])]]
-        first = [int(loop.min.value) for loop in self.log.loops[id(self.place[1])]]  # type: ignore
-        turns, seen = list[int](), dict[str, int]()
-        for name, least in zip(names, first, strict=True):
-            seen[name] = seen.get(name, 0) + 1
-            turns.append(least + told.get(name, 0))
+        turns = [told.get(name, 0) for name in names]
         key = (blocks, told.get("warp", 0), tuple(turns), told.get("element", 0))
         return self.requests.get(key, {})
 
