@@ -145,7 +145,8 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     """Where the buffers of `func` live, and how much every thread together loads and stores.
 
     A buffer in shared or local memory takes the box that one block or thread touches of it, times
-    its copies in a pipeline, with what `storage_align` leaves between rows. Of fragments, which a warp holds together, a thread holds a 32nd.
+    its copies in a pipeline, with what `storage_align` leaves between rows. Of fragments, which a
+    warp holds together, a thread holds a 32nd.
     `target` gives the capacity of shared memory.
     """
     found = by_buffer(accesses(func))

@@ -212,7 +212,9 @@ class _Check:
 
     def axes_of_requests(self, one: object) -> dict[str, int]:
         grid = getattr(one, "log").kernel.grid  # noqa: B009
-        return {f"blockIdx.{axis}": size for axis, size in zip("xyz", grid, strict=True) if size > 1}
+        return {
+            f"blockIdx.{axis}": size for axis, size in zip("xyz", grid, strict=True) if size > 1
+        }
 
     def launches(self) -> None:
         check_occupancy(self.tally, self.logs, GPU, self.picture("occupancy"))

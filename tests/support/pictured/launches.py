@@ -390,7 +390,9 @@ def _places(
         resident = min(int(there) / sms, int(blocks) / sms)
         shares.append(100 * resident * warps / (gpu.max_warps_per_sm or 1))
     told = float(match[5])
-    near = any(abs(told - share) <= (0.5 if share >= 1 else 0.06 * share) + 1e-9 for share in shares)
+    near = any(
+        abs(told - share) <= (0.5 if share >= 1 else 0.06 * share) + 1e-9 for share in shares
+    )
     tally.same("percent of warps", near, True, f"{match[0]} {shares}")
 
 

@@ -14,9 +14,7 @@ from tests.support.pictured.tally import Tally, counted, fixed
 from workbench.draw import Picture
 from workbench.ir import Block, BufferStore, For, SeqStmt, attrs_dict, dtypes, walk
 
-RUN = re.compile(
-    r"(.*) of (\w+) = (-?\d+), in turn (\d+): (.*?)(?:; (-?\d+) in the step before)?"
-)
+RUN = re.compile(r"(.*) of (\w+) = (-?\d+), in turn (\d+): (.*?)(?:; (-?\d+) in the step before)?")
 USE = re.compile(r"(reads|writes) ([\w.]+)(?: \(copy (\d+) of (\d+)\))?")
 PARTS = ("prologue", "body", "epilogue")
 

@@ -89,7 +89,9 @@ def _far_apart(rng: random.Random) -> wb.Schedule:
     """A product whose threads each own tiles far apart."""
     copies = rng.choice(((2, 2), (1, 2), (2, 1)))
     axes = rng.choice((("vthread.y", "vthread.x"), ("vthread", "vthread")))
-    return strided_matmul(8, rng.choice((4, 8)), copies, rng.choice((1, 2)), rng.choice((2, 4)), axes)
+    return strided_matmul(
+        8, rng.choice((4, 8)), copies, rng.choice((1, 2)), rng.choice((2, 4)), axes
+    )
 
 
 def _pipelined(rng: random.Random) -> wb.Schedule:
@@ -171,8 +173,7 @@ def _two_stages(rng: random.Random) -> wb.Schedule:
 def _tiles(rng: random.Random) -> wb.Schedule:
     """A product of tiles on matrix units: by lanes, or by ``wmma``."""
     if rng.random() < 0.3:
-        sch = wb.Schedule(whole("float32", rng.random() < 0.5, rng.choice((0, 8))).func)
-        return sch
+        return wb.Schedule(whole("float32", rng.random() < 0.5, rng.choice((0, 8))).func)
     sides = rng.choice(((16, 16, 16), (32, 16, 16), (16, 32, 32), (32, 32, 32)))
     m, n, k = sides
     trans, swizzle = rng.random() < 0.5, rng.random() < 0.3
@@ -189,6 +190,6 @@ KINDS: dict[str, tuple[int, Kind]] = {
     "pipelines": (7, _pipelined),
     "window sums": (10, _window),
     "two stages": (7, _two_stages),
-    "matrix units": (0, _tiles),
+    "matrix units": (2, _tiles),
 }
 """Of each kind how many of a hundred schedules, and what draws one."""

@@ -119,9 +119,7 @@ def check_tiles(
 
 
 class _Tiles:
-    def __init__(
-        self, tally: Tally, known: Selections, picture: Picture, select: Select
-    ) -> None:
+    def __init__(self, tally: Tally, known: Selections, picture: Picture, select: Select) -> None:
         self.tally, self.known, self.picture, self.select = tally, known, picture, select
         self.log = known.log
         self.levels = self.selections()
@@ -215,7 +213,12 @@ class _Tiles:
         selections = self.at(near, level) if level in ("block", "thread") else self.every()
         blocks = of.statement.split(", ")
         found = [
-            {cell for block in blocks for w in writes for cell in one.get((of.buffer, block, w), ())}
+            {
+                cell
+                for block in blocks
+                for w in writes
+                for cell in one.get((of.buffer, block, w), ())
+            }
             for one in selections
             for writes in ((False,), (True,), (False, True))
         ]
@@ -437,9 +440,9 @@ class _Slid(_Tiles):
                  if not s.still]  # fmt: skip
         for name, strip in zip(names, strips, strict=True):
             for shape in placed(strip, self.select).shapes:
-                if isinstance(shape, Rect) and shape.of.cells and shape.of.statement:
-                    if shape.role != "ghost":
-                        self.cells(shape, name)
+                touched = isinstance(shape, Rect) and shape.of.cells and shape.of.statement
+                if isinstance(shape, Rect) and touched and shape.role != "ghost":
+                    self.cells(shape, name)
         if self.picture.follow:
             self.head(worded(self.picture.follow, self.select))
         for row, column, parts in self.picture.cells:

@@ -23,9 +23,7 @@ SHORT = {"b": "block", "block": "block", "th": "thread", "thread": "thread", "t"
          "time": "time"}  # fmt: skip
 
 
-def check_who(
-    tally: Tally, log: ProgramLog, buffer: str, picture: Picture, before: bool
-) -> None:
+def check_who(tally: Tally, log: ProgramLog, buffer: str, picture: Picture, before: bool) -> None:
     """All that a picture says of who computes `buffer`."""
     check_names(tally, log, picture)
     _Who(tally, log, buffer, picture).check(before)
