@@ -130,8 +130,9 @@ class _Occupancy:
         few = int(str(told).split(" to ")[0].replace(",", "")) // self.warps if told else 1
         # a compiler's are recorded, or estimated to be the most; else they are from 1 on
         least = next((n for n in range(1, most + 1) if self.of_warp(n) == few), 1)
-        self.span = (1, most) if " to " in str(told) else (least, most if few ==
-                                                            self.of_warp(most) else least)  # fmt: skip
+        all_of_them = few == self.of_warp(most)
+        known = (least, most if all_of_them else least)
+        self.span = (1, most) if " to " in str(told) else known
         self.few = room(gpu, log, self.span[0])
         self.many = room(gpu, log, self.span[1])
         self.most = min(self.few.values()), min(self.many.values())  # most room, least room
@@ -332,7 +333,7 @@ def check_timeline(tally: Tally, logs: Sequence[KernelLog], gpu: Target, picture
     begun = 0
     for log, row in zip(logs, picture.table.rows, strict=True):
         blocks = prod(log.kernel.grid)
-        name, told, there, waves, last, us = row
+        name, told, there, waves, last, _ = row
         tally.same("names of kernels", name, log.kernel.name)
         tally.same("blocks in tables of launches", told, blocks)
         each = int(there) // sms
@@ -409,6 +410,7 @@ def wanted_costs(logs: Sequence[KernelLog]) -> dict[str, str]:
     glob: list[Asked] = asked_of(logs, "global")
     reads = [a for a in shared if a.kind == "read"]
     idle = sum(_idle(log) for log in logs)
+    worst = max((c for a in reads for c, _ in a.costs.values()), default=0)
     return {
         "blocks": f"{blocks:,}",
         "threads in each": " and ".join(f"{n:,}" for n in sizes),
@@ -416,7 +418,7 @@ def wanted_costs(logs: Sequence[KernelLog]) -> dict[str, str]:
         "shared loads an output": f"{loads[1] / (outputs or 1):,.4g}",
         "barriers a block": f"{sum(log.barriers for log in logs) / max(blocks, 1):,.4g}",
         "idle threads": f"{idle:,}",
-        "wavefronts a shared read": f"{max((c for a in reads for c, _ in a.costs.values()), default=0):,}",
+        "wavefronts a shared read": f"{worst:,}",
         "global sectors": f"{sum(c for a in glob for c, _ in a.costs.values()):,}",
         "shared wavefronts": f"{sum(c for a in shared for c, _ in a.costs.values()):,}",
     }

@@ -184,8 +184,10 @@ class _Memory:
             rules = [(r"(.*)", lambda m: self.tally.same(
                 "names on buffers", self.line_by_line(of), of.buffer, m[1]))]  # fmt: skip
         elif words.role == "muted":
-            rules = [(r"(.*)", lambda m: self.tally.same(
-                "bytes of buffers", m[1], bytes_text(self.held(of.buffer)), of.buffer))]  # fmt: skip
+            held = bytes_text(self.held(of.buffer))
+            rules = [
+                (r"(.*)", lambda m: self.tally.same("bytes of buffers", m[1], held, of.buffer))
+            ]
         self.tally.read(label, rules)
 
     def line_by_line(self, of: Stands) -> str:

@@ -1,4 +1,4 @@
-"""Pipelines turn by turn, against the notes of the program and the order of writes in its kernels."""
+"""Pipelines turn by turn, against the notes of a program and what its kernels write, in order."""
 
 from __future__ import annotations
 
@@ -201,8 +201,8 @@ def _title(tally: Tally, log: ProgramLog, known: dict[str, Loop], title: str) ->
 
     tally.read(title, [
         (r"(.*): stage (\d+)", stage),
-        (r"(\w+) = (-?\d+): on the way from turn (\d+) to (?:the wait in )?turn (\d+); (.*) for (.*)",
-         flight),
+        (r"(\w+) = (-?\d+): on the way from turn (\d+) to (?:the wait in )?turn (\d+); "
+         r"(.*) for (.*)", flight),
         (r"turn (\d+): (?:all threads of a block wait|each thread waits for its copies, "
          r"but the last (\d+) groups?,) (?:ahead of|within) (.*)",
          lambda m: tally.same("turns of waits", int(m[1]) < max(
