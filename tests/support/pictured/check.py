@@ -23,7 +23,7 @@ from tests.support.pictured.memory import check_memory
 from tests.support.pictured.nearer import check_block, check_warp
 from tests.support.pictured.pipeline import check_pipelines
 from tests.support.pictured.programs import Drawn, drawn
-from tests.support.pictured.requests import asked_of, check_requests
+from tests.support.pictured.requests import Asked, asked_of, check_requests
 from tests.support.pictured.tally import Tally
 from tests.support.pictured.tiles import check_tiles
 from tests.support.pictured.who import check_who
@@ -31,7 +31,6 @@ from tests.support.random_programs import random_inputs
 from workbench import draw, emulate, insight
 from workbench.diag import Fail, Refusal
 from workbench.ir import Kernel, PrimFunc, stores
-from workbench.runtime import Built
 from workbench.target import get
 from workbench.widgets.page import costs
 from workbench.widgets.page.cost_bar import shown_bar
@@ -103,7 +102,7 @@ class _Check:
 
     def picture(self, name: str, **kwargs: object) -> draw.Picture:
         self.tally.where = f"{self.one.seed} {name} {kwargs.get('select') or ''}".rstrip()
-        made = draw.picture_of(self.one.func, name, source=self.source, **kwargs)  # type: ignore
+        made = draw.picture_of(self.one.func, name, source=self.source, **kwargs)
         draw.plain(made)  # the page has it so
         return made
 
@@ -208,10 +207,10 @@ class _Check:
                     if self.rng.random() < 0.4:
                         select[axis] = self.rng.randrange(size)
                 picture = self.picture(name, select=select)
-                check_requests(self.tally, self.log, picture, one, None)
+                check_requests(self.tally, picture, one)
 
-    def axes_of_requests(self, one: object) -> dict[str, int]:
-        grid = getattr(one, "log").kernel.grid  # noqa: B009
+    def axes_of_requests(self, one: Asked) -> dict[str, int]:
+        grid = one.log.kernel.grid
         return {
             f"blockIdx.{axis}": size for axis, size in zip("xyz", grid, strict=True) if size > 1
         }
@@ -271,6 +270,3 @@ def axes_of(log: ProgramLog) -> dict[str, tuple[str, int]]:
     bound = {x.thread for x in log.loops if x.thread}
     known = {x.loop_var.name for x in log.loops if x.loop_var in touched}
     return {k: v for k, v in found.items() if k in known or k in bound}
-
-
-__all__ = ["Built", "axes_of", "checked"]

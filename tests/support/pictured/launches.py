@@ -11,7 +11,7 @@ from tests.support.list_scheduler import Grid, places
 from tests.support.pictured.log import BARRIER, KernelLog, in_order
 from tests.support.pictured.names import shapes_of, words_of
 from tests.support.pictured.requests import Asked, asked_of
-from tests.support.pictured.tally import Rule, Tally, bytes_text, counted, fixed, micro, runs
+from tests.support.pictured.tally import Tally, bytes_text, counted, fixed, micro
 from workbench.draw import Picture
 from workbench.insight import Modelled
 from workbench.ir import BinOp, BufferLoad, BufferStore, Call, Expr, Node, children, dtypes
@@ -461,7 +461,7 @@ def check_bar(
         tally.same("lengths of rows", abs(row["at"] - share) < 1e-9, True, row["name"])
         tally.same("rows in order", term.us <= time.terms[0].us, True)
         for part in row["parts"]:
-            names = {n.buffer.name for log in logs for n in in_order(log.kernel.body)}  # type: ignore
+            names = {n.buffer.name for log in logs for n in in_order(log.kernel.body)}
             names |= {name for name in re.findall(r"(\w+_kept\w*)\[", part["text"])
                       if name.partition("_kept")[0] in names}  # fmt: skip
             cell = re.findall(r"(\w+)\[", part["text"])
@@ -487,7 +487,3 @@ def check_bar(
                  for log in logs for b in log.kernel.params}  # fmt: skip
         if all(sum(sizes.values()) <= (gpu.l2_bytes or 0) for _ in sizes):
             tally.same("time of the device", terms["device"].us, 0.0)
-
-
-__all__ = ["check_bar", "check_costs", "check_occupancy", "check_roofline", "check_timeline",
-           "Rule", "runs"]  # fmt: skip

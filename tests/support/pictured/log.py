@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import product
-from math import prod
 from typing import Any
 
 from tests.support.pictured.tally import Tally
@@ -21,12 +18,13 @@ from tests.support.tracer import Event, trace
 from tests.support.warp_trace import BARRIER, Noted, Place, Request, thread_traces
 from workbench import script
 from workbench.ir import (
-    Barrier,
     Block,
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     For,
+    IfThenElse,
     Kernel,
     Node,
     PrimFunc,
@@ -106,7 +104,7 @@ class ProgramLog:
         found: dict[str, int] = {}
         for loop in self.loops:
             if loop.thread and "Idx" in loop.thread:
-                extent = int(loop.extent.value)  # type: ignore[attr-defined]
+                extent = int(loop.extent.value)
                 found[loop.thread] = max(found.get(loop.thread, 0), extent)
         return found
 
@@ -209,7 +207,7 @@ def once(noted: list[Noted]) -> list[Noted]:
     return kept
 
 
-def in_order(node: Node) -> Iterable[Node]:
+def in_order(node: Node) -> Iterator[BufferLoad | BufferStore]:
     """The loads and stores in `node` in the order in which a thread makes them."""
     if isinstance(node, BufferStore):
         yield from in_order(node.value)
@@ -245,8 +243,6 @@ def width(node: BufferLoad | BufferStore) -> int:
 
 def has_data_indices(kernel: Kernel) -> bool:
     """Whether data say where a kernel reads or writes, or whether it does."""
-    from workbench.ir import Call, IfThenElse
-
     for node in walk(kernel.body):
         asked: tuple[Any, ...] = ()
         if isinstance(node, BufferLoad | BufferStore):
@@ -260,14 +256,6 @@ def has_data_indices(kernel: Kernel) -> bool:
         if any(isinstance(n, BufferLoad) for e in asked for n in walk(e)):
             return True
     return False
-
-
-@dataclass(frozen=True)
-class Kernels:
-    """The kernels of a program, and their logs; none where one cannot be logged so."""
-
-    kernels: Sequence[Kernel]
-    logs: Sequence[KernelLog]
 
 
 def check_emulated(tally: Tally, logs: Sequence[KernelLog], records: Iterable[Any]) -> None:
@@ -293,7 +281,3 @@ def check_emulated(tally: Tally, logs: Sequence[KernelLog], records: Iterable[An
             tally.same(
                 "accesses that the emulator logs", told, own, f"{node.buffer.name} of a kernel"
             )
-
-
-__all__ = ["BARRIER", "Barrier", "Cell", "Event", "KernelLog", "Mapping", "ProgramLog", "prod",
-           "product"]  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from tests.support.pictured.log import Event, ProgramLog
+from tests.support.pictured.log import Event, ProgramLog, in_order
 from tests.support.pictured.names import check_names, words_of
 from tests.support.pictured.tally import (
     Rule,
@@ -361,11 +361,9 @@ class _Memory:
 
 def _static(log: ProgramLog, name: str) -> set[str]:
     """The blocks whose text names a buffer, whether they ever touch it or not."""
-    from tests.support.pictured.log import in_order
-
     found = set()
     for node in walk(log.func.root.body):
-        if isinstance(node, Block) and any(n.buffer.name == name for n in in_order(node.body)):  # type: ignore
+        if isinstance(node, Block) and any(n.buffer.name == name for n in in_order(node.body)):
             found.add(node.name)
     return found
 

@@ -30,7 +30,7 @@ def clocks(log: KernelLog) -> list[int] | None:
         loops = log.loops[id(node)]
         if not all(hasattr(x.extent, "value") for x in loops):
             return None
-        turns = prod(int(x.extent.value) for x in loops)  # type: ignore[attr-defined]
+        turns = prod(int(x.extent.value) for x in loops)
         requests, wide = log.requests[place], width(node)
         writes = isinstance(node, BufferStore)
         index = node.indices[0]
@@ -78,7 +78,7 @@ def _computed(store: BufferStore) -> int:
 
 def _loads(node: object) -> list[BufferLoad]:
     found = [node] if isinstance(node, BufferLoad) else []
-    return found + [x for child in children(node) for x in _loads(child)]  # type: ignore
+    return found + [x for child in children(node) for x in _loads(child)]
 
 
 def instructions(expr: Expr) -> int:
@@ -192,7 +192,7 @@ def check_warp(tally: Tally, program: ProgramLog, log: KernelLog, picture: Pictu
     tries = []
     for one in alike:  # a text may stand in several places: one of them is shown
         part = Tally(where=tally.where)
-        check_requests(part, program, request, one, None)
+        check_requests(part, request, one)
         tries.append(part)
     best = min(tries, key=lambda part: len(part.wrong), default=None)
     if best is not None:

@@ -34,11 +34,11 @@ class Loop:
 
     @property
     def first(self) -> int:
-        return int(self.node.min.value)  # type: ignore[attr-defined]
+        return int(self.node.min.value)
 
     @property
     def count(self) -> int:
-        return int(self.node.extent.value)  # type: ignore[attr-defined]
+        return int(self.node.extent.value)
 
     @property
     def depth(self) -> int:
@@ -160,7 +160,7 @@ def _uses(
     blocks = {b for k in rows for b in blocks_of(loop.statements[k])}
     made = {(e.writes, e.buffer) for e in log.events if e.stage in blocks}
     if rows:
-        static = {(isinstance(n, BufferStore), n.buffer.name)  # type: ignore[attr-defined]
+        static = {(isinstance(n, BufferStore), n.buffer.name)
                   for k in rows for n in in_order(loop.statements[k])}  # fmt: skip
         tally.same("buffers of statements", made <= told <= static | made, True, about)
     for _, _, copy, copies in USE.findall(uses):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.pictured.log import WARP, KernelLog, ProgramLog, elements, width
+from tests.support.pictured.log import WARP, KernelLog, width
 from tests.support.pictured.names import shapes_of, words_of
 from tests.support.pictured.tally import Rule, Tally, counted, fixed, runs
 from tests.support.warp_trace import Place, Request
@@ -108,19 +108,14 @@ def asked_of(logs: Sequence[KernelLog], scope: str) -> list[Asked]:
     return found
 
 
-def check_requests(
-    tally: Tally, program: ProgramLog, picture: Picture, one: Asked, lane: int | None
-) -> None:
+def check_requests(tally: Tally, picture: Picture, one: Asked) -> None:
     """All that a picture says of a request; what it is made at stands in the full caption."""
-    _Request(tally, program, picture, one, lane).check()
+    _Request(tally, picture, one).check()
 
 
 class _Request:
-    def __init__(
-        self, tally: Tally, program: ProgramLog, picture: Picture, one: Asked, lane: int | None
-    ) -> None:
-        self.tally, self.program, self.picture, self.one = tally, program, picture, one
-        self.lane = lane
+    def __init__(self, tally: Tally, picture: Picture, one: Asked) -> None:
+        self.tally, self.picture, self.one = tally, picture, one
         self.scope = one.place[1].buffer.scope
         self.told = dict[str, int]()
         self.lanes: Request = {}
@@ -158,7 +153,7 @@ class _Request:
             threads *= size
         sizes["warp"] = -(-threads // WARP)
         for loop in self.one.log.loops[id(self.one.place[1])]:
-            sizes[loop.loop_var.name] = int(loop.extent.value)  # type: ignore[attr-defined]
+            sizes[loop.loop_var.name] = int(loop.extent.value)
         sizes["element"] = getattr(self.one.place[1].indices[0], "lanes", 1)
         for axis, value, of in re.findall(r"([\w.]+) = ([\d,]*\d) of ([\d,]*\d)", text):
             self.told[axis] = int(value.replace(",", ""))
@@ -356,6 +351,3 @@ def _spread(text: str) -> set[int]:
         first, _, last = part.partition("–")
         found |= {*range(int(first), int(last or first) + 1)}
     return found
-
-
-__all__ = ["Asked", "asked_of", "check_requests", "cost", "elements", "sectors", "wavefronts"]

@@ -11,7 +11,7 @@ from math import floor, prod
 from tests.support.pictured.log import Cell, Event, ProgramLog
 from tests.support.pictured.names import check_names
 from tests.support.pictured.tally import Rule, Tally, fixed, times_text
-from tests.support.pictured.who import _box, _points, _sliced
+from tests.support.pictured.who import _box, _points
 from workbench.draw import Picture, Rect, Scene, Words, placed
 from workbench.draw.scene import Field, worded
 from workbench.ir import BufferLoad, BufferStore, For, Var, children
@@ -34,7 +34,7 @@ class Selections:
             for var, k in event.loops:
                 turns[event.buffer, event.stage, event.writes, var].add(k)
         virtual = {x.loop_var for x in log.loops if x.virtual}
-        self.alike = {key for key, ks in turns.items() if ks == {0} and key[-1] in virtual}  # type: ignore
+        self.alike = {key for key, ks in turns.items() if ks == {0} and key[-1] in virtual}
 
     def vars_of(self, key: str) -> set[Var]:
         """The loops that are turns of an axis: all of a name, or one `of` a block."""
@@ -79,7 +79,7 @@ class Selections:
 
     def reached(self, loops: Sequence[For], select: Select) -> bool:
         """Whether the chosen blocks and threads run a statement; a nest without an axis is 0."""
-        sizes = {x.thread: int(x.extent.value) for x in loops if x.thread}  # type: ignore
+        sizes = {x.thread: int(x.extent.value) for x in loops if x.thread}
         return all(n < sizes.get(key, 1) for key, n in select.items() if "Idx." in key)
 
     def is_chosen(
@@ -103,7 +103,7 @@ def _statements(node: object, loops: list[For]) -> Iterator[list[For]]:
         loops = [*loops, node]
     if isinstance(node, BufferLoad | BufferStore):
         yield loops
-    for child in children(node):  # type: ignore[arg-type]
+    for child in children(node):
         yield from _statements(child, loops)
 
 
@@ -398,7 +398,7 @@ def check_field(tally: Tally, log: ProgramLog, field: Field, select: Select) -> 
     for across, down in ((0.01, 0.01), (0.5, 0.3), (0.99, 0.99)):
         spot = {"x": left + across * (right - left), "y": top + down * (bottom - top)}
         at = {**select, **spot}
-        row, column = (floor(form.at(at)) for form in (field.row, field.column))  # type: ignore
+        row, column = (floor(form.at(at)) for form in (field.row, field.column))
         index = (0, 0, row, column)[4 - len(shape) :] if len(shape) < 3 else None
         if index is None:
             continue
@@ -449,6 +449,3 @@ class _Slid(_Tiles):
             kept = self.picture.table.rows[row]
             told = worded(parts, self.select)
             self.row((*kept[:column], told, *kept[column + 1 :]))
-
-
-__all__ = ["Selections", "check_tiles", "_sliced"]

@@ -289,7 +289,7 @@ class _Who:
         sizes: dict[str, int] = {}
         for loop in walk(outer) if outer else ():
             if isinstance(loop, For) and (loop.thread or "").startswith(f"{unit}Idx"):
-                size = int(loop.extent.value)  # type: ignore[attr-defined]
+                size = int(loop.extent.value)
                 sizes[loop.thread or ""] = max(size, sizes.get(loop.thread or "", 1))
         return prod(sizes.values())
 
@@ -341,7 +341,10 @@ class _Who:
             idle = int((match[8] or "0").replace(",", ""))
             self.tally.same("threads without a cell in captions", idle, resting, match[0])
 
-        nothing = rf"(?:Nothing of (\w+) is computed|Data decide which cells of (\w+) are computed)\.{tail}"  # noqa: E501
+        nothing = (
+            r"(?:Nothing of (\w+) is computed|Data decide which cells of (\w+) are computed)\."
+            + tail
+        )
         rules: list[Rule] = [(head + tail, rest), (nothing, lambda m: self.tally.same(
             "buffers in captions", m[1] or m[2], self.buffer))]  # fmt: skip
         self.tally.read(self.picture.caption, rules)
