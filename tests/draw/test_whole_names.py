@@ -155,11 +155,15 @@ def test_a_block_in_part_takes_only_the_time_of_its_cells():
 
 
 def test_the_first_spot_of_a_sheet_is_its_first_cell():
-    """Sheets begin between two px, which spots are told in."""
-    picture = draw.picture_of(in_part(), "tiles", select={"blockIdx.x": 1})
-    fields = [field for strip in picture.strips for field in strip.fields]
-    assert fields
-    for field in fields:
-        left, top, *_ = field.edges
-        assert (left, top) == (int(left), int(top))
-        assert field.column.at({"blockIdx.x": 1, "x": int(left), "y": int(top)}) >= 0
+    """Spots are told in whole px, and sheets begin between two: B at 89.33."""
+    picture = draw.picture_of(matmul(6, 9, 4), "tiles", select={"k": 0})
+    edges = [field.edges for field in picture.strips[0].fields]
+    starts = [
+        shape.x
+        for shape in picture.strips[0].shapes
+        if isinstance(shape, Rect) and shape.role == "soft"
+    ]
+    assert any(x % 1 for x in starts)
+    for field, (left, top, *_) in zip(picture.strips[0].fields, edges, strict=True):
+        at = {"k": 0, "x": int(left), "y": int(top)}
+        assert (int(field.row.at(at)), field.column.at(at) >= 0) == (0, True), field.of.buffer
