@@ -88,15 +88,36 @@ class ProgramLog:
         _around(self.func.root.body, [], found)
         return found
 
+    @cached_property
+    def touching(self) -> dict[str, set[str]]:
+        """By buffer the blocks that touch it."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for event in self.events:
+            found[event.buffer].add(event.stage)
+        return found
+
+    @cached_property
+    def named(self) -> dict[str, list[int]]:
+        """Of each loop by its name the lines in which it stands, from 1 on."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, line in enumerate(self.lines, 1):
+            loop = re.match(r"\s*for ([\w, ]+) in ", line)
+            for name in loop[1].split(", ") if loop else ():
+                found[name].append(number)
+        return found
+
     def line_of(self, name: str) -> list[int]:
-        """The lines in which a loop of that name stands, from 1 on."""
-        loop = re.compile(rf"\s*for (?:\w+, )*{re.escape(name)}(?:, \w+)* in ")
-        return [k for k, line in enumerate(self.lines, 1) if loop.match(line)]
+        """The lines in which a loop of that name stands."""
+        return self.named.get(name, [])
+
+    @cached_property
+    def words(self) -> set[str]:
+        """All names in the text, those behind a dot left out."""
+        return {word for line in self.lines for word in re.findall(r"(?<![\w.])[^\W\d]\w*", line)}
 
     def stands(self, word: str) -> bool:
         """Whether a name stands in the text."""
-        whole = re.compile(rf"(?<![\w.]){re.escape(word)}(?!\w)")
-        return any(whole.search(line) for line in self.lines)
+        return word in self.words
 
     @cached_property
     def sizes(self) -> dict[str, int]:

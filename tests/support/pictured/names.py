@@ -51,7 +51,7 @@ def check_stands(tally: Tally, log: ProgramLog, of: Stands) -> None:
         for loop in loops:
             tally.same("loops around blocks", loop in there, True, f"{loop} of {of.statement}")
     if of.buffer and blocks and all(block in known for block in blocks):
-        touching = {event.stage for event in log.events if event.buffer == of.buffer}
+        touching = log.touching.get(of.buffer, set())
         if touching:
             tally.same(
                 "blocks that touch buffers", bool(touching & {*blocks}), True,

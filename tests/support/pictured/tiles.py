@@ -27,6 +27,7 @@ class Selections:
 
     def __init__(self, log: ProgramLog) -> None:
         self.log = log
+        self.nests: dict[str, set[Var]] = {}
         self.statements = [*_statements(log.func.root.body, [])]
         # of loops over virtual threads those that tell an access: of others the first does it
         turns: dict[object, set[int]] = defaultdict(set)
@@ -71,8 +72,10 @@ class Selections:
         return found
 
     def loops_around(self, event: Event) -> set[Var]:
-        nests = self.log.around.get(event.stage, [])
-        return {x.loop_var for nest in nests for x in nest} | {var for var, _ in event.loops}
+        if event.stage not in self.nests:
+            nests = self.log.around.get(event.stage, [])
+            self.nests[event.stage] = {x.loop_var for nest in nests for x in nest}
+        return self.nests[event.stage] | {var for var, _ in event.loops}
 
     def is_virtual(self, variables: set[Var]) -> bool:
         return any(x.virtual for x in self.log.loops if x.loop_var in variables)
