@@ -44,7 +44,7 @@ def test_a_cell_of_a_product_marks_its_row_and_its_column():
     assert (column[1], column[3]) == (b.edges[1], b.edges[3]), "all of a column of B"
     assert worded(c.words, now) == "C[70, 9] · block (0, 2) · thread 10"
     assert {name: form.at(now) for name, form in c.axes}["threadIdx.x"] == 10
-    assert (c.of.statement, c.of.loops[0]) == ("C_local", "j_0")
+    assert (c.of.statement, c.of.loops[:2]) == ("C_local", ("i_0", "j_0"))
 
 
 def test_a_caption_and_a_table_follow_as_if_made_anew():

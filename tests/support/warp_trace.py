@@ -87,7 +87,7 @@ class _Thread(Thread):
                 first, count = int(self.value(stmt.min)), int(self.value(stmt.extent))
                 for k in range(first, first + count):
                     self.env[stmt.loop_var] = np.int64(k)
-                    self.go(stmt.body, (*turns, k))
+                    self.go(stmt.body, (*turns, k - first))
             case IfThenElse():
                 case = stmt.then_case if self.value(stmt.condition) else stmt.else_case
                 if case is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from workbench.draw.scene import Field, Form, Stands
@@ -26,7 +27,10 @@ class Placed(NamedTuple):
 def fields_of(
     placed: Sequence[Placed], turns: Mapping[str, Turns], axes: Sequence[Axis]
 ) -> tuple[Field, ...]:
-    """Where each sheet is, and what its cells go with: those of sheets that share their sides."""
+    """Where each sheet is, and what its cells go with: those of sheets that share their sides.
+
+    A spot is told in whole px, so a sheet begins at the first that is all in it.
+    """
     return tuple(_field(one, placed, turns.get(one.buffer), axes) for one in placed)
 
 
@@ -36,7 +40,7 @@ def _field(
     sheet = one.sheet
     turned = tuple((name, Form(0, terms)) for name, terms in turns.axes) if turns else ()
     return Field(
-        (sheet.x, sheet.y, sheet.x + sheet.width, sheet.y + sheet.height),
+        (ceil(sheet.x), ceil(sheet.y), sheet.x + sheet.width, sheet.y + sheet.height),
         _cell_at(sheet, 0, "y"),
         _cell_at(sheet, 1, "x"),
         turned,

@@ -19,7 +19,9 @@ from workbench.draw.scene import (
     Stands,
     Words,
     fit,
+    lines_of,
     longest,
+    name_lines,
     path,
     standing,
 )
@@ -76,7 +78,8 @@ class Times:
 class _Rows:
     """Where each level lies: the top of its place, and its buffers from `top` to `bottom`.
 
-    `cache` is the top of the L2 cache, which lies below the buffers of the device.
+    `cache` is the top of the L2 cache, which lies below the buffers of the device. Of `names` a
+    buffer has at most so many lines, and of what is done at `work` there are so many `stages`.
     """
 
     places: tuple[float, ...]
@@ -84,10 +87,17 @@ class _Rows:
     bottoms: tuple[float, ...]
     cache: float
     work: float
+    names: int
+    stages: int
 
     @property
     def end(self) -> float:
-        return self.work + WORK + INSET * (len(self.places) + 1)
+        return self.work + self.high + INSET * (len(self.places) + 1)
+
+    @property
+    def high(self) -> float:
+        """How high is what is said of the work."""
+        return WORK + LINE * (self.stages - 1)
 
     def beside_cache(self, top: float, bottom: float) -> tuple[tuple[float, float], ...]:
         """From `top` to `bottom` in one piece, or, of what goes through the cache, in two."""
@@ -106,8 +116,10 @@ def memory_picture(
     step `before` is hatched.
     """
     lanes = lanes_of(memory, before)
-    rows = _rows(memory.levels, GAP + LINE * _more_lines(lanes, times))
     sides = _side_by_side(lanes)
+    room = LANE * max(MOST, *(sum(map(_columns, beside)) for beside in sides))
+    stages = len(_stage_lines(memory, LANE * MOST if len(sides) > 1 else room))
+    rows = _rows(memory.levels, GAP + LINE * _more_lines(lanes, times), _name_lines(lanes), stages)
     # halves of a pane are too low for the words of several: they scroll
     several = len(sides) > 1
     strips = tuple(_strip(memory, beside, rows, times, scrolls=several) for beside in sides)
@@ -185,18 +197,43 @@ def _side_by_side(lanes: Iterable[Lane]) -> list[list[Lane]]:
     return strips
 
 
-def _rows(levels: Sequence[Level], gap: float) -> _Rows:
+def _stage_lines(memory: Memory, room: float) -> list[str]:
+    """The blocks that use data, in lines that have room."""
+    *some, last = _work(memory) or ("",)
+    return lines_of([*(f"{name}, " for name in some), last], room - 8, "code")
+
+
+def _chips(lane: Lane) -> list[float]:
+    """How wide each buffer of a lane is drawn."""
+    return [
+        LANE * (1 + max((_column(lane, b) for b in lane.bands if b.far == k), default=0)) - 6
+        for k in range(len(lane.uses))
+    ]
+
+
+def _name_lines(lanes: Sequence[Lane]) -> int:
+    """How many lines the longest name of a buffer has."""
+    each = (
+        len(name_lines(use.buffer, wide - 4))
+        for lane in lanes
+        for use, wide in zip(lane.uses, _chips(lane), strict=True)
+    )
+    return max(each, default=1)
+
+
+def _rows(levels: Sequence[Level], gap: float, names: int, stages: int) -> _Rows:
     """Room for what is said of each place, for its buffers, and for the bands between them."""
-    places, tops, bottoms = [1.0], [8.0], [8.0 + CHIP]
+    chip = CHIP + LINE * (names - 1)
+    places, tops, bottoms = [1.0], [8.0], [8.0 + chip]
     cache = bottoms[0] + HEAD + 3
     ends = [cache + L2]  # below which the next level can begin
     for level in levels[1:]:
         places.append(max(ends[-1] + 4, places[-1] + SAID))
         tops.append(max(ends[-1] + gap, places[-1] + 8))
-        bottoms.append(tops[-1] + CHIP if level.buffers else ends[-1])
+        bottoms.append(tops[-1] + chip if level.buffers else ends[-1])
         ends.append(bottoms[-1])
     work = max(ends[-1] + gap, places[-1] + SAID)
-    return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work)
+    return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work, names, stages)
 
 
 def _more_lines(lanes: Sequence[Lane], times: Times | None) -> int:
@@ -220,14 +257,17 @@ def _strip(
     room = max(sum(map(_columns, lanes)), MOST) * LANE
     wide = PLACES + room + INSET * len(rows.places)
     shapes = _places(memory, rows, wide)
-    stages = ", ".join(_work(memory))
+    middle = PLACES + room / 2
     shapes += [
         Words("work", 14, rows.work + 16, "strong", "start"),
         *standing(
-            Stands(statement=stages, key="work"),
+            Stands(statement=", ".join(_work(memory)), key="work"),
             [
-                Rect(PLACES, rows.work, room, WORK, "box", round=3),
-                Words(fit(stages, room - 8, "code"), PLACES + room / 2, rows.work + 16, "code"),
+                Rect(PLACES, rows.work, room, rows.high, "box", round=3),
+                *(
+                    Words(line.strip(), middle, rows.work + 16 + LINE * k, "code")
+                    for k, line in enumerate(_stage_lines(memory, room))
+                ),
             ],
         ),
     ]
@@ -288,11 +328,10 @@ def _lane(lane: Lane, x: float, rows: _Rows, times: Times | None) -> list[Shape]
             label = _label(band, weight, middle, top)
             said += label
             y += LINE * sum(isinstance(shape, Words) for shape in label)
-    for k, (use, level) in enumerate(zip(lane.uses, lane.levels, strict=True)):
-        columns = 1 + max((_column(lane, b) for b in lane.bands if b.far == k), default=0)
+    for use, level, wide in zip(lane.uses, lane.levels, _chips(lane), strict=True):
         said += standing(
             Stands(use.buffer, key=_key(lane, use.buffer)),
-            _chip(use, x + 3, LANE * columns - 6, rows.tops[level]),
+            _chip(use, x + 3, wide, rows.tops[level], rows.names),
         )
     return shapes + said
 
@@ -386,10 +425,14 @@ def _label(band: Band, weight: _Weight, x: float, y: float) -> list[Shape]:
     return standing(Stands(band.buffer, statement=band.stages), shapes)
 
 
-def _chip(use: BufferUse, x: float, wide: float, y: float) -> list[Shape]:
-    middle = x + wide / 2
+def _chip(use: BufferUse, x: float, wide: float, y: float, names: int) -> list[Shape]:
+    """A buffer: its name, for which there is room in so many lines, and its bytes."""
+    middle, below = x + wide / 2, y + LINE * (names - 1)
     return [
-        Rect(x, y, wide, CHIP, "chip", round=3),
-        Words(fit(use.buffer, wide - 4, "name"), middle, y + 15, "name"),
-        Words(size_text(use.bytes), middle, y + 29, "muted"),
+        Rect(x, y, wide, CHIP + LINE * (names - 1), "chip", round=3),
+        *(
+            Words(line, middle, y + 15 + LINE * k, "name")
+            for k, line in enumerate(name_lines(use.buffer, wide - 4))
+        ),
+        Words(size_text(use.bytes), middle, below + 29, "muted"),
     ]

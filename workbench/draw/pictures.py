@@ -322,4 +322,5 @@ def _tiles(
         alike,
         insight.turns(func),
         insight.loops_of(func),
+        insight.loops_around(func),
     )

@@ -14,7 +14,6 @@ from workbench.draw.scene import (
     Shape,
     Stands,
     Words,
-    fit,
     longest,
     path,
     standing,
@@ -24,7 +23,7 @@ from workbench.insight import Flight, Moment, Pipelined, Pipelines, Run, Wait
 from workbench.insight.pipelined import Row
 
 WIDE = 332.0  # px of a strip, which fits a phone
-NAMES = 88.0, 170.0  # px of the names of its statements, at least and at most
+NAMES = 88.0, 170.0  # px of the names of its statements, at least, and in a strip as wide as that
 CELL, GAP = 46.0, 14.0  # px; the widest cell, and the room of turns that are left out
 HEAD, APART = 40.0, 9.0  # px; of the words over the turns, and between rows, where threads wait
 LINE, LANE = 15.0, 4.0  # px; a line of words, and a band of what is on its way beside the cells
@@ -53,12 +52,23 @@ class _Grid:
     @property
     def names(self) -> float:
         """How much room the names have, which end where the cells begin: so they are whole."""
-        return _room_of([(row.name, _role(row)) for row in self.loop.rows])
+        head = (self.head, "words")
+        return _room_of([head, *((row.name, _role(row)) for row in self.loop.rows)])
+
+    @property
+    def head(self) -> str:
+        """What stands beside the numbers of turns."""
+        return f"turn of {self.loop.loop}"
+
+    @property
+    def all(self) -> float:
+        """How wide the strip is: wider where names would take the room of the cells."""
+        return _wide(self.names)
 
     @property
     def step(self) -> float:
         count = len(self.loop.turns)
-        return min((WIDE - self.names - GAP) / max(count, 1), CELL)
+        return min((self.all - self.names - GAP) / max(count, 1), CELL)
 
     @property
     def wide(self) -> float:
@@ -109,15 +119,16 @@ def covered_turns(pipelines: Pipelines) -> Scene:
     rows = [[row.name for row in sorted(loop.rows)] for loop in pipelines.loops]
     names = [name for row in rows or pipelines.plain.values() for name in row] or [""]
     left = _room_of([(name, "code") for name in names])
+    wide = _wide(left)
     shapes: list[Shape] = []
     for k, name in enumerate(names):
         y = 2 + k * (LINE + APART)
         shapes += [
-            Words(fit(name, left - 8, "code"), left - 6, y + LINE, "code", "end"),
-            Rect(left, y, WIDE - left - 2, LINE + 4, "idle"),
-            Words("?", (left + WIDE) / 2, y + LINE),
+            Words(name, left - 6, y + LINE, "code", "end"),
+            Rect(left, y, wide - left - 2, LINE + 4, "idle"),
+            Words("?", (left + wide) / 2, y + LINE),
         ]
-    return Scene(WIDE, 2 + len(names) * (LINE + APART), tuple(shapes), free=True)
+    return Scene(wide, 2 + len(names) * (LINE + APART), tuple(shapes), free=True)
 
 
 def _then(loop: Pipelined, before: Pipelines | None) -> dict[int, int]:
@@ -192,13 +203,13 @@ def _strip(grid: _Grid) -> Scene:
         shapes += _cell(grid, run)
     for wait in grid.loop.waits or ():
         shapes += _wait(grid, wait)
-    return Scene(WIDE, grid.end + 6, tuple(shapes), scrolls=True, free=True)
+    return Scene(grid.all, grid.end + 6, tuple(shapes), scrolls=True, free=True)
 
 
 def _heads(grid: _Grid) -> Iterator[Shape]:
     """The parts of the turns, and their numbers."""
     loop = grid.loop
-    yield Words(fit(f"turn of {loop.loop}", grid.names - 8), grid.names - 6, 27, "muted", "end")
+    yield Words(grid.head, grid.names - 6, 27, "muted", "end")
     for part in dict.fromkeys(map(loop.part, loop.turns)):
         turns = [turn for turn in loop.turns if loop.part(turn) == part]
         x, right = grid.x(turns[0]), grid.x(turns[-1]) + grid.step - 2
@@ -219,8 +230,7 @@ def _names(grid: _Grid) -> Iterator[Shape]:
         title = f"{', '.join(row.blocks)}: stage {row.stage}"
         of = Stands(statement=", ".join(row.blocks), loops=(grid.loop.loop,), title=title)
         y = grid.y(k) + grid.high / 2 + 4
-        label = fit(row.name, grid.names - 8, _role(row))
-        yield Words(label, grid.names - 6, y, _role(row), "end", of)
+        yield Words(row.name, grid.names - 6, y, _role(row), "end", of)
 
 
 def _role(row: Row) -> str:
@@ -230,8 +240,12 @@ def _role(row: Row) -> str:
 
 def _room_of(names: Sequence[tuple[str, str]]) -> float:
     """The px of these names, each in the style of its role, with what is beside them."""
-    least, most = NAMES
-    return min(max(least, *(width_of(name, role) + 8 for name, role in names)), most)
+    return max(NAMES[0], *(width_of(name, role) + 8 for name, role in names))
+
+
+def _wide(names: float) -> float:
+    """How wide a strip is whose names take so many px."""
+    return WIDE + max(names - NAMES[1], 0)
 
 
 def _cell(grid: _Grid, run: Run) -> list[Shape]:

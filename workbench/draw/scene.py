@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -252,6 +253,30 @@ def fit(label: str, width: float, role: str = "words") -> str:
         (n for n in range(len(label) - 1, 1, -1) if width_of(label[:n] + "…", role) <= width), 1
     )
     return label[:cut] + "…"
+
+
+def lines_of(parts: Iterable[str], width: float, role: str = "words") -> list[str]:
+    """Words in lines that are no wider than `width`, broken between `parts`, else inside of one.
+
+    >>> lines_of(("A", "_shared", "_local"), 60, "name")
+    ['A_shared', '_local']
+    """
+    lines = [""]
+    for part in parts:
+        if lines[-1] and width_of(lines[-1] + part, role) > width:
+            lines.append("")
+        lines[-1] += part
+        while width_of(lines[-1], role) > width and len(lines[-1]) > 1:
+            line = lines[-1]
+            fits = (n for n in range(len(line) - 1, 1, -1) if width_of(line[:n], role) <= width)
+            cut = next(fits, 1)
+            lines[-1:] = [line[:cut], line[cut:]]
+    return lines
+
+
+def name_lines(name: str, width: float, role: str = "name") -> list[str]:
+    """A name in lines that are no wider than `width`, broken ahead of "_" if it can be."""
+    return lines_of(re.findall(r"_*[^_]+|_+", name), width, role)
 
 
 def longest(forms: Sequence[str], width: float, role: str = "words") -> str:

@@ -57,6 +57,7 @@ def tiles_picture(
     alike: Values = (),
     turns: Mapping[str, Turns] | None = None,
     loops: Mapping[str, tuple[str, ...]] | None = None,
+    around_blocks: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Picture:
     """What a selection reads and writes of each buffer, inside what wider selections do.
 
@@ -65,9 +66,10 @@ def tiles_picture(
     product stand together. `level` is one of those that `levels_of` names (default: all of them).
     What the widest selection touched in the step `before` is hatched; where that has no such
     selection, `alike` are the values of an axis for which it has none either. `turns` say of
-    buffers what touches a cell that is pointed at, `loops` which loops of the program each axis is.
+    buffers what touches a cell that is pointed at, `loops` which loops of the program each axis is,
+    `around_blocks` which of all stand around a block.
     """
-    about = _About(turns or {}, loops or {}, tiles.axes)
+    about = _About(turns or {}, loops or {}, around_blocks or {}, tiles.axes)
     levels = _levels([*outer, tiles])
     views = _views(levels, around or (*outer, tiles)[0], before, about)
     names = [view.level for view in views]
@@ -96,7 +98,7 @@ def tiles_picture(
 
 def covered_sheets(tiles: Tiles) -> Scene:
     """The buffers of the device as sheets, a product's in line, with "?" for what touches them."""
-    view = _whole(tiles, (), None, _About({}, {}, tiles.axes))
+    view = _whole(tiles, (), None, _About({}, {}, {}, tiles.axes))
     cards = _cards(view)
     layout = fitting(tuple(card.size for card in cards), view.trio is not None)
     shapes: list[Shape] = []
@@ -154,7 +156,14 @@ class _About:
 
     turns: Mapping[str, Turns]
     loops: Mapping[str, tuple[str, ...]]
+    around: Mapping[str, tuple[str, ...]]
     axes: tuple[Axis, ...]
+
+    def own(self, shape: Rect) -> Rect:
+        """The shape of what a block touches, which stands for loops around that alone."""
+        names = {n for block in shape.of.statement.split(", ") for n in self.around.get(block, ())}
+        loops = tuple(name for name in shape.of.loops if name in names)
+        return shape._replace(of=shape.of._replace(loops=loops))
 
 
 def _differs_alike(before: Tiles, levels: Sequence[Level]) -> bool:
@@ -421,17 +430,19 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 def _sheet(view: _View, place: _Place) -> list[Shape]:
     """The sheet and what each selection touches of it, with how often the widest does."""
-    sheet, name = place.placed.sheet, place.placed.buffer
+    sheet, name, own = place.placed.sheet, place.placed.buffer, view.about.own
     of = Stands(name, title=_told(view, place.card.tile))
     title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start", of, short=name)
     whole = Stands(name, key=view.key(name, view.near))
     shapes: list[Shape] = [title, sheet.ground(name)._replace(of=whole)]
     near = view.near.tile(name) if view.near else None
     if view.near and near:
-        shapes += sheet.touched(name, regions(near), "", _loops(view, view.near), whole.key)
+        loops = _loops(view, view.near)
+        shapes += map(own, sheet.touched(name, regions(near), "", loops, whole.key))
     chosen = _selected(view, place, near)
     for tile, level in chosen:
-        shapes += sheet.touched(name, regions(tile), "", _loops(view, level), view.key(name, level))
+        loops, key = _loops(view, level), view.key(name, level)
+        shapes += map(own, sheet.touched(name, regions(tile), "", loops, key))
     shapes += standing(whole, sheet.grid())
     if not chosen:
         return shapes

@@ -44,7 +44,7 @@ from workbench.insight.tiles import (
 )
 from workbench.insight.totals import Total, Totals, totals
 from workbench.insight.track import Track, time_text
-from workbench.insight.turns import SIDES, Turns, loops_of, turns
+from workbench.insight.turns import SIDES, Turns, loops_around, loops_of, turns
 from workbench.insight.warp_time import WarpTime, warp_time
 from workbench.insight.wavefronts import WARP
 from workbench.insight.who import Cell, Group, Idle, Who, who
@@ -131,6 +131,7 @@ __all__ = [
     "idle_threads",
     "issued",
     "lane_calls",
+    "loops_around",
     "loops_of",
     "lowered_of",
     "memory",

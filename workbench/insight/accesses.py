@@ -67,6 +67,13 @@ def kind_of(access: Access) -> str:
     return "write" if access.writes else "read"
 
 
+def loops_above(func: PrimFunc, access: Access) -> list[For]:
+    """The loops around a statement of `func` as they stand in its text, outermost first."""
+    known = places(func)
+    stmt: Stmt | None = access.store or (known.realize(access.block) if access.block else None)
+    return known.all_loops_above(stmt) if stmt else []
+
+
 def at_first(access: Access, *roles: str) -> dict[Var, int]:
     """Its loops of these `roles` at number 0: what the first block does, or its first thread."""
     return {loop.var: 0 for loop in access.loops if loop.role in roles}

@@ -79,13 +79,17 @@ def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> 
     for far, use in enumerate(uses):
         for load, size in ((True, loads[use.buffer]), (False, stores[use.buffer])):
             if size > 0:
-                stages = dict.fromkeys(
-                    flow.stage
-                    for flow in memory.flows
-                    if not flow.copies and use.buffer == (flow.source if load else flow.target)
-                )
                 reuse, was = use.used if load else 0.0, old.pop((use.buffer, load), None)
-                yield Band(use.buffer, ", ".join(stages), far, len(uses), load, size, reuse, was)
+                stages = ", ".join(_using(memory, use, load))
+                yield Band(use.buffer, stages, far, len(uses), load, size, reuse, was)
+
+
+def _using(memory: Memory, use: BufferUse, load: bool) -> Iterator[str]:
+    """The blocks that load a buffer, or store it, and do not just copy it within its lane."""
+    ways = [flow for flow in memory.flows if use.buffer == (flow.source if load else flow.target)]
+    copying = {flow.stage for flow in ways if flow.copies}
+    copying -= {flow.stage for flow in ways if not flow.copies}
+    return (name for name in (use.loaders if load else use.storers) if name not in copying)
 
 
 def _changes(

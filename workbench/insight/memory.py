@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -12,7 +12,7 @@ from workbench import script
 from workbench.access.accesses import by_buffer
 from workbench.check import pipelines
 from workbench.diag import Refusal, count_text
-from workbench.insight.accesses import Access, accesses, at_first
+from workbench.insight.accesses import Access, accesses, at_first, loops_above
 from workbench.insight.cells import Touched, box_around, executions, touched_by, union
 from workbench.insight.page import Kind, Point, Table
 from workbench.ir import (
@@ -23,13 +23,11 @@ from workbench.ir import (
     Cast,
     Const,
     Expr,
-    For,
     PrimFunc,
-    Stmt,
     Var,
     dtypes,
 )
-from workbench.ir.places import places
+from workbench.lower import Padding, padded_strides, paddings_of
 from workbench.target import Target
 
 
@@ -40,7 +38,8 @@ class BufferUse:
     `bytes` is what one owner (the grid, a block, a thread: see `Level.owner`) holds of it.
     `reuse` is loads by the first block (of local memory: by its first thread) over the distinct
     cells that it loads, 0.0 where nothing is loaded; `used` the same of loads that are not copied.
-    `role` is "input", "output", "input and output" or "intermediate".
+    `role` is "input", "output", "input and output" or "intermediate". `loaders` and `storers` are
+    the blocks that load and store it.
     """
 
     buffer: str
@@ -54,6 +53,8 @@ class BufferUse:
     store_bytes: int
     reuse: float
     used: float
+    loaders: tuple[str, ...] = ()
+    storers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,8 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     """Where the buffers of `func` live, and how much every thread together loads and stores.
 
     A buffer in shared or local memory takes the box that one block or thread touches of it, times
-    its copies in a pipeline. Of fragments, which a warp holds together, a thread holds a 32nd.
+    its copies in a pipeline, with what `storage_align` leaves between rows. Of fragments, which a
+    warp holds together, a thread holds a 32nd.
     `target` gives the capacity of shared memory.
     """
     found = by_buffer(accesses(func))
@@ -219,20 +221,23 @@ def _use(
     size = dtypes.itemsize(buffer.type)
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
-    held = prod(buffer.shape) if buffer.scope == "global" else _held(found, buffer.scope)
+    held = prod(buffer.shape)
+    if buffer.scope != "global":
+        held = _held(found, buffer.scope, times, _paddings(func).get(buffer, {}))
     owners = _WARP if _is_of_a_warp(buffer) else 1
     return BufferUse(
         buffer.name,
         buffer.type,
         buffer.shape,
         _role(func, buffer, found),
-        held * times * size // owners,
+        held * size // owners,
         loads,
         stores,
         loads * size,
         stores * size,
         _reuse(found),
         _reuse(used),
+        *(tuple(dict.fromkeys(a.stage for a in found if a.writes is way)) for way in (False, True)),
     )
 
 
@@ -242,23 +247,38 @@ def _reuse(found: Sequence[Access]) -> float:
     return sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
 
 
-def _held(found: list[Access], scope: str) -> int:
+def _paddings(func: PrimFunc) -> Mapping[Buffer, Padding]:
+    try:
+        return paddings_of(func.body)
+    except Refusal:  # of notes that a build will refuse
+        return {}
+
+
+def _held(found: list[Access], scope: str, times: int, padding: Padding) -> int:
     """What one owner holds at a time: each turn of a loop around all accesses holds anew.
 
-    In registers each virtual thread holds its own, at once.
+    In registers each virtual thread holds its own, at once. There are so many `times` copies, and
+    what `padding` leaves between rows is held, too.
     """
     roles = {"local": ("serial", "reduce", "virtual")}.get(scope, ("serial", "reduce"))
     around = [{loop for loop in a.loops if loop.role in roles} for a in found]
     common = set.intersection(*around)
     turn = {loop.var: 0 for loop in common}
-    copies = prod(loop.extent for loop in common if loop.role == "virtual")
-    return copies * _box(touched_by(a, {**_one_owner(a, scope), **turn}) for a in found)
+    copies = times * prod(loop.extent for loop in common if loop.role == "virtual")
+    box = _box(touched_by(a, {**_one_owner(a, scope), **turn}) for a in found)
+    if box is None:
+        return 0
+    if not padding:
+        return copies * prod(box)
+    shape = (copies, *box)
+    strides = padded_strides(shape, {axis + 1: asked for axis, asked in padding.items()})
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
-def _box(parts: Iterable[Touched]) -> int:
-    """The cells of the smallest box around all that is touched."""
+def _box(parts: Iterable[Touched]) -> tuple[int, ...] | None:
+    """The sides of the smallest box around all that is touched; None where nothing is."""
     boxes = [p.region()[0] for p in parts if p.accesses]
-    return prod(count for _, count, _ in box_around(boxes)) if boxes else 0
+    return tuple(count for _, count, _ in box_around(boxes)) if boxes else None
 
 
 def _role(func: PrimFunc, buffer: Buffer, found: list[Access]) -> str:
@@ -334,7 +354,7 @@ def _at(func: PrimFunc, stage: str, near: Buffer) -> At | None:
     touching = [access for access in accesses(func) if access.buffer is near]
     if all(access.stage == stage for access in touching):
         return None
-    around = [_loops_around(func, access) for access in touching]
+    around = [loops_above(func, access) for access in touching]
     shared = [loop for loop in around[0] if all(loop in loops for loops in around)]
     if not shared:
         return None
@@ -344,13 +364,6 @@ def _at(func: PrimFunc, stage: str, near: Buffer) -> At | None:
     elif loop.virtual:
         doer = "virtual thread"
     return At(loop.loop_var.name, script.show_spans(func).spans[loop].line, doer)
-
-
-def _loops_around(func: PrimFunc, access: Access) -> list[For]:
-    """The loops around a statement as they stand in the program, outermost first."""
-    known = places(func)
-    stmt: Stmt | None = access.store or (known.realize(access.block) if access.block else None)
-    return known.all_loops_above(stmt) if stmt else []
 
 
 def _caption(levels: Sequence[Level], together: int) -> str:

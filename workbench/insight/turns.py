@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from workbench.emulate.kernels.affine import Digit as Part
-from workbench.insight.accesses import Access, accesses
+from workbench.insight.accesses import Access, accesses, loops_above
 from workbench.insight.spread import Spread, spread, within
 from workbench.insight.tiles import Digit, keys_of
-from workbench.ir import PrimFunc, Var, remembered
+from workbench.ir import THREAD_AXES, For, PrimFunc, Var, remembered, walk_statements
 
 SIDES = ("row", "column")
 """What the digits of `Turns` are of: the last two indices of a cell."""
@@ -49,15 +49,14 @@ def _worked_out(func: PrimFunc) -> dict[str, Turns]:
         before = last.get(access.buffer.name)
         if before is None or access.writes or not before.writes:
             last[access.buffer.name] = access
-    loops = loops_of(func)
     return {
-        name: _turns(func, access, loops)
+        name: _turns(func, access)
         for name, access in last.items()
         if len(access.indices) <= len(SIDES)
     }
 
 
-def _turns(func: PrimFunc, access: Access, loops: Mapping[str, tuple[str, ...]]) -> Turns:
+def _turns(func: PrimFunc, access: Access) -> Turns:
     of = spread(access)
     digits = {part: digit for dim in range(len(of.forms)) for part, digit in _digits(of, dim)}
     names = _names(func, access)
@@ -66,16 +65,28 @@ def _turns(func: PrimFunc, access: Access, loops: Mapping[str, tuple[str, ...]])
         parts = [part for part in of.cut.of[var] if part.size > 1]
         if all(part in digits for part in parts):
             axes.append((key, tuple((digits[part], part.stride) for part in parts)))
-    around = [loop for name in names.values() for loop in loops[name]]
+    around = [loop.loop_var.name for loop in loops_above(func, access)]
     return Turns(access.stage, tuple(axes), tuple(around))
 
 
 def loops_of(func: PrimFunc) -> dict[str, tuple[str, ...]]:
     """The names of the program's loops that each axis of its tiles is, by the key of the axis."""
-    return {
-        key: tuple(dict.fromkeys(loop.var.name for loop in loops))
-        for key, loops in keys_of(func).items()
-    }
+    keys = {loop.var: key for key, loops in keys_of(func).items() for loop in loops}
+    found: dict[str, dict[str, None]] = {}
+    for loop in (node for node in walk_statements(func.root.body) if isinstance(node, For)):
+        key = loop.thread if loop.thread in THREAD_AXES else keys.get(loop.loop_var)
+        if key is not None:
+            found.setdefault(key, {})[loop.loop_var.name] = None
+    return {key: tuple(names) for key, names in found.items()}
+
+
+def loops_around(func: PrimFunc) -> dict[str, tuple[str, ...]]:
+    """The names of the program's loops around each of its blocks, by the name of the block."""
+    found: dict[str, dict[str, None]] = {}
+    for access in accesses(func):
+        names = found.setdefault(access.stage, {})
+        names.update((loop.loop_var.name, None) for loop in loops_above(func, access))
+    return {stage: tuple(names) for stage, names in found.items()}
 
 
 def _names(func: PrimFunc, access: Access) -> dict[Var, str]:

@@ -536,6 +536,8 @@ def _group(
     if not cells:
         return None
     time = axes.time(values, values)
+    if store.guards:
+        time = _times(store, axes, values) or time
     block = axes.place(values, axes.blocks)
     named = any(loop in by for loop in axes.threads)
     thread = axes.place(values, axes.threads) if named else None
@@ -546,6 +548,31 @@ def _group(
     else:
         forms = time_forms(*time)
     return Group(forms[0], time, block, thread, region, exact, cells, forms)
+
+
+def _times(store: Access, axes: _Axes, values: Mapping[Var, int]) -> tuple[int, int] | None:
+    """First and last step at which one of the loop `values` stores, where conditions let it.
+
+    None where these are the first and last there are, or would be too many to look at.
+    """
+    asked = {var for guard in _known(store) for var in free_vars(guard)}
+    free = {v: n for v, n in axes.extents.items() if v in asked and v not in values and n > 1}
+    if not asked or prod(free.values()) > MOST_LANES:
+        return None
+    full = tuple(free.values())
+    env: dict[Var, Any] = {var: np.int64(values.get(var, 0)) for var in axes.extents}
+    env |= zip(free, along_axes(full), strict=True)
+    keep = holding(_known(store), env, full)
+    if not keep.any():
+        return None
+    steps = sum(factor * env[var] for var, factor in axes.factors.items())
+    there = np.broadcast_to(np.asarray(steps), full)[keep]
+    rest = (
+        factor * (axes.extents[var] - 1)
+        for var, factor in axes.factors.items()
+        if var not in values and var not in free
+    )
+    return axes.start + int(there.min()), axes.start + int(there.max()) + sum(rest)
 
 
 def _in_parts(func: PrimFunc, store: Access) -> bool:

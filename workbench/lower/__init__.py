@@ -16,6 +16,7 @@ from workbench.lower.inline_tensor_intrinsics import inline_tensor_intrinsics, t
 from workbench.lower.least_target import least_target
 from workbench.lower.open_blocks import open_blocks
 from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, lower
+from workbench.lower.shrink_buffers import Padding, padded_strides, paddings_of
 from workbench.lower.stage_copies import stage_copies
 
 __all__ = [
@@ -26,12 +27,15 @@ __all__ = [
     "missing",
     "number_of",
     "Lowered",
+    "Padding",
     "Pass",
     "findings",
     "inline_tensor_intrinsics",
     "least_target",
     "lower",
     "open_blocks",
+    "padded_strides",
+    "paddings_of",
     "put_ahead",
     "stage_copies",
     "stand",

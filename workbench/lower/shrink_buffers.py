@@ -48,7 +48,7 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     """
     if not kernel.allocs:
         return kernel
-    padding = _paddings(kernel)
+    padding = paddings_of(kernel.body)
     found = by_buffer(accesses(kernel.body))
     finder = WindowFinder(kernel)
     windows = {b: finder.window(b, found[b], padding.get(b, {})) for b in kernel.allocs}
@@ -134,7 +134,7 @@ class WindowFinder(Fed):
         if buffer.scope == "local":
             gaps = [self._gaps(buffer, found, axis, at) for axis, at in enumerate(start)]
         shape = [cells_left(size, folded) for size, folded in zip(shape, gaps, strict=True)]
-        strides = _padded_strides(shape, padding) if padding else ()
+        strides = padded_strides(shape, padding) if padding else ()
         kept = replace(buffer, shape=tuple(shape), strides=strides)
         return _Window(kept, tuple(start), tuple(gaps))
 
@@ -154,7 +154,7 @@ class WindowFinder(Fed):
         for size in buffer.shape:
             if isinstance(size, Expr) and buffer.scope != "global":
                 _fixed(buffer, None)
-        strides = _padded_strides(buffer.shape, padding) if padding else ()
+        strides = padded_strides(buffer.shape, padding) if padding else ()
         start = tuple(const(0, "int32") for _ in buffer.shape)
         return _Window(replace(buffer, strides=strides), start, ((),) * len(start))
 
@@ -197,16 +197,16 @@ _MOST_CELLS = 1 << 24  # far more than any memory of a block, and less than a si
 # --- storage_align -------------------------------------------------------------------------------
 
 
-def _paddings(kernel: Kernel) -> dict[Buffer, Padding]:
+def paddings_of(body: Stmt) -> dict[Buffer, Padding]:
     """What `storage_align` asked: of which buffer, which axis, which factor and offset."""
     asked: dict[Buffer, Padding] = {}
-    for block in (node for node in walk_statements(kernel.body) if isinstance(node, Block)):
+    for block in (node for node in walk_statements(body) if isinstance(node, Block)):
         for which, axis, factor, offset in alignments(block):
             asked.setdefault(block.writes[which].buffer, {})[axis] = factor, offset
     return asked
 
 
-def _padded_strides(shape: Sequence[int], padding: Padding) -> tuple[int, ...]:
+def padded_strides(shape: Sequence[int], padding: Padding) -> tuple[int, ...]:
     """Row-major strides, each raised to `offset` above a multiple of `factor` where asked."""
     strides = [1]
     for axis in range(len(shape) - 2, -1, -1):

@@ -18,6 +18,7 @@ from workbench.widgets.ask.trying import Trying
 from workbench.widgets.page.grips import Grip, grip_of
 from workbench.widgets.page.page import every_view
 
+NO_VERBS = ()  # a page splits nothing anew
 MOST = 16  # tried programs on a page: each takes about as much of it as one of the history
 
 Vary: TypeAlias = "Mapping[str, Sequence[int]]"
@@ -70,10 +71,10 @@ def _grip(session: Session, node: HistoryNode, name: object) -> tuple[str, Grip]
         _, loop = Finder(node, node.func, "vary").loop(name)
     except Refusal as refused:
         raise Fail(refused.headline, detail=refused.detail, hint=refused.hint) from None
-    grip = grip_of(node, loop.loop_var)
+    grip = grip_of(node, loop.loop_var, NO_VERBS)
     if grip is not None:
         return session.desk.keys.of(loop.loop_var), grip
-    loops = [var for var in node.places[node.func_name].loops if grip_of(node, var)]
+    loops = [var for var in node.places[node.func_name].loops if grip_of(node, var, NO_VERBS)]
     there = dict.fromkeys(name_in([node.places[node.func_name]], var) for var in loops)
     raise Fail(
         f"Can't vary `{name}`: no split made it, with numbers",
@@ -108,5 +109,6 @@ def tries(session: Session, numbers: Held) -> tuple[dict[str, Any], dict[str, An
             "step": node.after(grip.step).id,
         }
         for key, (grip, values) in numbers.items()
+        if grip.step is not None  # as in all that are held here
     }
     return {"grips": grips, "made": made}, pictures

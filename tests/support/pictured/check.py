@@ -1,0 +1,272 @@
+"""All pictures of one random schedule, every number and name of them held against its logs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tests.support.block_trace import check_block_time
+from tests.support.pictured.fragments import check_fragments
+from tests.support.pictured.launches import (
+    check_bar,
+    check_costs,
+    check_occupancy,
+    check_roofline,
+    check_timeline,
+)
+from tests.support.pictured.log import KernelLog, ProgramLog, check_emulated, has_data_indices
+from tests.support.pictured.memory import check_memory
+from tests.support.pictured.nearer import check_block, check_warp
+from tests.support.pictured.pipeline import check_pipelines
+from tests.support.pictured.programs import Drawn, drawn
+from tests.support.pictured.requests import Asked, asked_of, check_requests
+from tests.support.pictured.tally import Tally
+from tests.support.pictured.tiles import check_tiles
+from tests.support.pictured.who import check_who
+from tests.support.random_programs import random_inputs
+from workbench import draw, emulate, insight
+from workbench.diag import Fail, Refusal
+from workbench.ir import Kernel, PrimFunc, stores
+from workbench.target import get
+from workbench.widgets.page import costs
+from workbench.widgets.page.cost_bar import shown_bar
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.modelled_time import modelled_of
+
+SELECTIONS = 2  # of the tiling picture, each drawn at random
+REQUESTS = 4  # of each memory
+MOST = 6000  # threads of a launch that are logged
+GPU = get(draw.GPU)
+
+
+def checked(seed: int) -> Tally:
+    """What was compared of the schedule number `seed`, and what is wrong."""
+    one = drawn(seed)
+    check = _Check(one, Tally(), random.Random(f"selections {seed}"))
+    check.all()
+    return check.tally
+
+
+class _Source(draw.Source):
+    """Lowers each program once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[int, Sequence[Kernel] | Fail] = {}
+
+    def kernels(self, func: PrimFunc) -> Sequence[Kernel]:
+        if id(func) not in self.known:
+            try:
+                self.known[id(func)] = super().kernels(func)
+            except Fail as fail:
+                self.known[id(func)] = fail
+        found = self.known[id(func)]
+        if isinstance(found, Fail):
+            raise found
+        return found
+
+
+@dataclass
+class _Check:
+    one: Drawn
+    tally: Tally
+    rng: random.Random
+    source: _Source = field(default_factory=_Source)
+
+    def __post_init__(self) -> None:
+        self.log = ProgramLog(self.one.func)
+        before = self.one.before
+        self.before = ProgramLog(before) if before is not None else None
+        self.kernels: Sequence[Kernel] = ()
+        with suppress(Fail):
+            self.kernels = self.source.kernels(self.one.func)
+        self.logs = self.logged(self.one.func)
+
+    def logged(self, func: PrimFunc) -> list[KernelLog]:
+        """The logs of the kernels; none where there are none, or data say what they touch."""
+        try:
+            kernels = self.source.kernels(func)
+        except Fail:
+            return []
+        threads = sum(int(np.prod((*kernel.grid, *kernel.block))) for kernel in kernels)
+        if self.log.by_warps or threads > MOST or any(map(has_data_indices, kernels)):
+            return []
+        try:
+            return [KernelLog(kernel) for kernel in kernels]
+        except TypeError:  # what the plain machine does not run: asynchronous copies
+            return []
+
+    def picture(self, name: str, **kwargs: object) -> draw.Picture:
+        self.tally.where = f"{self.one.seed} {name} {kwargs.get('select') or ''}".rstrip()
+        made = draw.picture_of(self.one.func, name, source=self.source, **kwargs)
+        draw.plain(made)  # the page has it so
+        return made
+
+    def all(self) -> None:
+        """Every picture of the lab."""
+        if self.log.by_warps:
+            self.fragments()
+            return
+        if self.log.has_twins:
+            self.tally.counts["left out: two buffers of one name"] += 1
+            return
+        self.who()
+        self.memory()
+        for _ in range(SELECTIONS):
+            self.tiles()
+        self.pipeline()
+        if self.logs:
+            self.emulated()
+            self.requests()
+            self.launches()
+            self.nearer()
+
+    # --- of the program ---------------------------------------------------------------------------
+
+    def before_or_not(self) -> PrimFunc | None:
+        return self.one.before if self.rng.random() < 0.5 else None
+
+    def who(self) -> None:
+        for buffer in dict.fromkeys(store.buffer.name for store in stores(self.one.func.body)):
+            then = self.before_or_not()
+            picture = self.picture("who", buffer=buffer, before=then)
+            check_who(self.tally, self.log, buffer, picture, then is not None)
+
+    def memory(self) -> None:
+        times = None
+        if self.rng.random() < 0.5:
+            names = [(name, load) for name in self.log.buffers for load in (True, False)]
+            moved = {key: self.rng.uniform(0.01, 9) for key in names}
+            times = draw.Times(moved, None, 9.0)
+        then = self.before_or_not()
+        picture = self.picture("memory", before=then, times=times)
+        before = self.before if then is not None else None
+        now = times.now if times else {}
+        check_memory(self.tally, self.log, self.kernels, picture, before, now)
+
+    def tiles(self) -> None:
+        every = (["block"], ["block", "thread"], ["block", "thread", "step"], ["step"], [])
+        chosen = self.rng.choice(every)
+        select = {
+            key: self.rng.randrange(extent)
+            for key, (role, extent) in axes_of(self.log).items()
+            if role in chosen and (role != "step" or self.rng.random() < 0.6)
+        }
+        picture = self.picture("tiles", select=select, before=self.before_or_not())
+        other = {
+            key: self.rng.randrange(first, end)
+            for key, first, end in picture.slides or ()
+            if end > first
+        }
+        slid = other if len(other) == len(select) else None
+        check_tiles(self.tally, self.log, picture, select, slid)
+
+    def pipeline(self) -> None:
+        try:
+            picture = self.picture("pipeline", before=self.before_or_not())
+        except (Refusal, Fail):  # a pipeline that no build takes has no picture
+            return
+        check_pipelines(self.tally, self.log, self.logs, picture)
+
+    def fragments(self) -> None:
+        picture = self.picture("fragments")
+        check_fragments(self.tally, self.log, picture)
+        calls = len(insight.lane_calls(self.one.func))
+        for call in range(calls):
+            select = {"call": call, "threadIdx.x": self.rng.randrange(32)}
+            check_fragments(self.tally, self.log, self.picture("fragments", select=select))
+
+    # --- of its kernels ---------------------------------------------------------------------------
+
+    def emulated(self) -> None:
+        self.tally.where = f"{self.one.seed} emulated"
+        inputs = random_inputs(self.one.func, random.Random(self.one.seed))
+        kernels = [log.kernel for log in self.logs]
+        try:
+            run = emulate.run(kernels, inputs, params=self.one.func.params, record=True)
+        except emulate.EmulationError:
+            self.tally.counts["programs that the emulator refuses"] += 1
+            return
+        check_emulated(self.tally, self.logs, run.log)
+
+    def requests(self) -> None:
+        for name, scope in draw.SCOPES.items():
+            every = asked_of(self.logs, scope)
+            if not every:
+                picture = self.picture(name)
+                self.tally.same("pictures without requests", len(picture.table.rows), 0)
+                continue
+            numbers = range(len(every))
+            for k in self.rng.sample(numbers, min(REQUESTS, len(every))):
+                one, select = every[k], {"access": k}
+                for axis, size in self.axes_of_requests(one).items():
+                    if self.rng.random() < 0.4:
+                        select[axis] = self.rng.randrange(size)
+                picture = self.picture(name, select=select)
+                check_requests(self.tally, picture, one)
+
+    def axes_of_requests(self, one: Asked) -> dict[str, int]:
+        grid = one.log.kernel.grid
+        return {
+            f"blockIdx.{axis}": size for axis, size in zip("xyz", grid, strict=True) if size > 1
+        }
+
+    def launches(self) -> None:
+        check_occupancy(self.tally, self.logs, GPU, self.picture("occupancy"))
+        check_timeline(self.tally, self.logs, GPU, self.picture("timeline"))
+        steps = {0: self.logs}
+        told: list[tuple[int, PrimFunc]] = [(0, self.one.func)]
+        if self.one.before is not None and (logs := self.logged(self.one.before)):
+            told, steps = [(3, self.one.before), (4, self.one.func)], {3: logs, 4: self.logs}
+        check_roofline(self.tally, steps, GPU, self.picture("roofline", steps=told))
+        self.tally.where = f"{self.one.seed} costs"
+        self.costs()
+
+    def costs(self) -> None:
+        kernels = [log.kernel for log in self.logs]
+        names = (*costs.COSTS, *costs.SLOW)
+        told = costs.count(self.one.func, names)
+        check_costs(self.tally, self.logs, {name: cost.text for name, cost in told.items()})
+        time = insight.modelled(kernels, GPU)
+        if time.us is not None:
+            modelled_of(self.one.func, draw.GPU)  # then the bar is there
+            bar = shown_bar(Desk(), None, self.one.func)
+            check_bar(self.tally, self.logs, GPU, bar, time)
+
+    def nearer(self) -> None:
+        number = self.rng.randrange(len(self.logs))
+        kernel = self.logs[number].kernel
+        block = self.rng.randrange(int(np.prod(kernel.grid)))
+        select = {"kernel": number, "block": block}
+        picture = self.picture("timeline", select=select)
+        time = self.source.block_time(self.one.func, number)
+        self.tally.counts["accesses of warps in order"] += check_block_time(time.kernel)
+        check_block(self.tally, self.log, KernelLog(time.kernel), picture)
+        select["warp"] = self.rng.randrange(-(-int(np.prod(kernel.block)) // 32))
+        picture = self.picture("timeline", select=select)
+        check_warp(self.tally, self.log, KernelLog(time.kernel), picture)
+
+
+def axes_of(log: ProgramLog) -> dict[str, tuple[str, int]]:
+    """What can be chosen of a program: its role and how many values it has, by its name."""
+    found: dict[str, tuple[str, int]] = {}
+    names = [x.loop_var.name for x in log.loops]
+    for loop in log.loops:
+        extent = getattr(loop.extent, "value", None)
+        if not isinstance(extent, int):
+            continue
+        if loop.thread and "Idx" in loop.thread:
+            role, key = loop.thread.partition("Idx")[0], loop.thread
+        elif names.count(loop.loop_var.name) > 1:
+            continue  # told by its block's name, too
+        else:
+            role, key = "step", loop.loop_var.name
+        found[key] = role, max(extent, found.get(key, ("", 0))[1])
+    touched = {var for event in log.events for var, _ in event.loops}
+    bound = {x.thread for x in log.loops if x.thread}
+    known = {x.loop_var.name for x in log.loops if x.loop_var in touched}
+    return {k: v for k, v in found.items() if k in known or k in bound}

@@ -1,0 +1,264 @@
+"""What is compared in pictures, kind by kind: of each something, or a run tells too little."""
+
+from __future__ import annotations
+
+KINDS = frozenset(
+    line.strip()
+    for line in """
+    accesses in tables
+    accesses of a cell
+    accesses of warps in order
+    accesses that the emulator logs
+    addresses in tables
+    addresses of sectors
+    all cells
+    all requests
+    axes of requests
+    banks in tables
+    banks of lanes
+    barriers in captions
+    barriers or times on rows
+    before or after a loop
+    begins of what is on its way
+    blocks in captions
+    blocks in tables of launches
+    blocks in tables of tiles
+    blocks in the last wave
+    blocks of a cell
+    blocks of a group
+    blocks of a launch
+    blocks of a row
+    blocks of launches
+    blocks on timelines
+    blocks over their cells
+    blocks over waves
+    blocks that are shown inside
+    blocks that are there
+    blocks that have room
+    blocks that run
+    blocks that touch buffers
+    blocks that work
+    boxes in captions
+    boxes of groups
+    buffers in captions
+    buffers in captions by name
+    buffers of a warp
+    buffers of bands
+    buffers of requests
+    buffers of statements
+    buffers that are not touched
+    buffers that are on their way
+    bytes asked of global memory
+    bytes held in tables
+    bytes kept in captions
+    bytes of bands
+    bytes of banks
+    bytes of buffers
+    bytes of lanes
+    bytes of places
+    bytes of sectors
+    bytes of the step before
+    bytes on bands
+    cells and registers in captions
+    cells in captions
+    cells in tables
+    cells in tables of groups
+    cells in tables of tiles
+    cells of a group in words
+    cells of a lane
+    cells of boxes
+    cells of fragments
+    cells of groups
+    cells of the last thread
+    cells that are computed
+    cells that one lane holds
+    cells under the pointer
+    clocks in tables
+    clocks of warps
+    copies in cells
+    copies in titles
+    cost: barriers a block
+    cost: blocks
+    cost: global loads an output
+    cost: global sectors
+    cost: idle threads
+    cost: shared bytes a block
+    cost: shared loads an output
+    cost: shared wavefronts
+    cost: threads in each
+    cost: wavefronts a shared read
+    ends of what is on its way
+    first lines
+    groups that are not drawn
+    idle lanes
+    idle threads in tables
+    idle threads of a group
+    iterations at a time
+    iterations in captions
+    iterations in cells
+    iterations of statements
+    iterations of the step before
+    lanes of banks
+    lanes of fragments
+    lanes of sectors
+    lanes on boxes
+    lanes on boxes of fragments
+    lanes served together
+    lanes with a thread
+    lanes without a thread
+    left out: two buffers of one name
+    lengths of rows
+    lines in captions
+    lines of buffers
+    lines of loops
+    lines on bands
+    loads for a buffer
+    loads for all buffers
+    loads in captions
+    loads in tables
+    loads of a cell in tables
+    loops around blocks
+    loops in captions
+    loops of copies
+    loops on bands
+    loops that could be pipelines
+    matrices over boxes
+    memories in tables
+    memories in tables of tiles
+    modelled times
+    multiprocessors
+    multiprocessors on timelines
+    multiprocessors that work
+    names in cells
+    names in statements
+    names in tables
+    names of blocks
+    names of buffers
+    names of cells
+    names of costs
+    names of fragments
+    names of kernels
+    names of loops in words
+    names of memories
+    names of pipelines
+    names of spans
+    names of statements
+    names on buffers
+    names on rows
+    names under the pointer
+    numbers of banks or lanes
+    numbers of fragments
+    numbers of rows and columns
+    numbers of warps
+    numbers of wavefronts
+    numbers of waves
+    operations
+    operations a byte
+    order of copies in kernels
+    parts of turns
+    percent of the longest
+    percent of warps
+    pictures without requests
+    places in captions
+    places of a multiprocessor
+    places of a multiprocessor at most
+    places of blocks
+    places on drawings
+    programs that the emulator refuses
+    rates on axes
+    reads and writes in captions
+    regions in tables
+    regions in tables of tiles
+    regions in words
+    regions of groups
+    registers of cells
+    registers of fragments
+    registers over boxes
+    requests in captions
+    requests of warps
+    requests that are alike
+    requests that take as much
+    roles in tables
+    room in titles
+    rows in order
+    rows of the bar
+    rows on drawings
+    rows or columns in captions
+    rows that lanes give
+    sectors in captions
+    sectors in tables
+    sectors on drawings
+    selections in captions
+    shapes in titles
+    shares of clocks
+    short names of sheets
+    sizes of axes of requests
+    stages in titles
+    statements in captions
+    statements in tables of clocks
+    statements of a turn
+    statements of requests
+    statements of the step before
+    steps in titles
+    steps on drawings
+    stores in captions
+    stores in tables
+    the least in captions
+    the longest statement
+    the worst in captions
+    threads in tables of lanes
+    threads of a cell
+    threads of a group
+    threads of a row
+    threads of lanes
+    threads that compute a cell again
+    threads that share a sum
+    threads without a cell
+    threads without a cell in captions
+    threads without a cell that are not drawn
+    time by its formula
+    time of launches
+    time of the device
+    times each
+    times in all
+    times in captions
+    times in titles
+    times loaded on bands
+    times of a cell
+    times of a group
+    times of a group in words
+    times of a row
+    times of bands
+    times of rows
+    times of spans
+    times on axes of rows
+    times on bands
+    times on sheets
+    times or rows on axes
+    turns in captions
+    turns in tables
+    turns of statements
+    turns of waits
+    turns of what is on its way
+    turns under the pointer
+    warps that ask for nothing
+    wavefronts in captions
+    wavefronts in tables
+    wavefronts of boxes
+    waves
+    waves in tables
+    what a block takes
+    what a multiprocessor has
+    what is on bars
+    what is outside of a loop
+    what waits for data
+    which roof is the limit
+    who a caption names
+    who does copies
+    whole rows or columns
+    words of threads without a cell
+    words on cells
+    words that are not cut
+    writers in tables
+    """.strip().splitlines()
+)

@@ -1,0 +1,410 @@
+"""Who computes what: cells, groups, captions and tables against the stores of every thread."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import product
+from math import prod
+
+from tests.support.pictured.log import Cell, Event, ProgramLog
+from tests.support.pictured.names import check_names, shapes_of, words_of
+from tests.support.pictured.tally import Rule, Tally, counted, fixed
+from workbench.draw import Picture, Rect, Stands, Words
+from workbench.ir import For, walk
+
+NUMBERS = re.compile(r"\d+")
+UNIT = r"(?:\d+|\([^)]*\)|\d+(?:,\d+)+)"
+LABEL = re.compile(
+    rf"(?:block (?P<block>{UNIT}))?(?:, )?(?:thread (?P<thread>{UNIT}))?(?:, )?"
+    r"(?:(?:in |at )?time steps? (?P<time>\d+(?: to \d+)?))?"
+)
+SHORT = {"b": "block", "block": "block", "th": "thread", "thread": "thread", "t": "time",
+         "time": "time"}  # fmt: skip
+
+
+def check_who(tally: Tally, log: ProgramLog, buffer: str, picture: Picture, before: bool) -> None:
+    """All that a picture says of who computes `buffer`."""
+    check_names(tally, log, picture)
+    _Who(tally, log, buffer, picture).check(before)
+
+
+class _Who:
+    def __init__(self, tally: Tally, log: ProgramLog, buffer: str, picture: Picture) -> None:
+        self.tally, self.log, self.buffer, self.picture = tally, log, buffer, picture
+        stores = log.by_buffer[buffer, True]
+        self.stage = stores[-1].stage if stores else ""
+        self.scope = log.buffers[buffer].scope
+        self.by_cell: dict[Cell, list[Event]] = defaultdict(list)
+        for event in stores:
+            if event.stage == self.stage:
+                self.by_cell[event.index].append(event)
+
+    def check(self, before: bool) -> None:
+        groups = self.picture.table.columns[0] == "who"
+        for shape in shapes_of(self.picture):
+            if shape.of.title and not isinstance(shape, Words):
+                self.title(shape.of, groups)
+        self.heads()
+        for words in words_of(self.picture):
+            self.words(words, groups)
+        self.caption(before)
+        for row in self.picture.table.rows:
+            self.row(row, groups)
+
+    # --- single cells -----------------------------------------------------------------------------
+
+    def own(self, index: Cell, block: Cell | None, thread: Cell | None) -> list[Event]:
+        """The stores of a cell by a block and a thread."""
+        return [
+            event
+            for event in self.by_cell[index]
+            if block in (None, event.block) and thread in (None, event.thread)
+        ]
+
+    def title(self, of: Stands, groups: bool) -> None:
+        if groups:
+            self.group_title(of)
+            return
+        if of.title.endswith(": no cell"):
+            self.idle(of)
+            return
+        name, _, label = of.title.partition("]: ")
+        index = tuple(start for start, *_ in of.cells)
+        cell = f"{self.buffer}[{', '.join(map(str, index))}"
+        self.tally.same("names of cells", name, cell)
+        own = self.own(index, of.block, of.thread)
+        self.tally.same("cells that are computed", bool(own), True, of.title)
+        if own:
+            self.label(label, own, "cell")
+
+    def label(self, label: str, own: list[Event], kind: str) -> None:
+        """A block, a thread and times, as all of `own` are."""
+        said = LABEL.fullmatch(label)
+        if said is None:
+            self.tally.add(f"unknown label {label!r}")
+            return
+        for unit in ("block", "thread"):
+            if said[unit] is not None:
+                places = {getattr(event, unit) for event in own}
+                self.tally.among(f"{unit}s of a {kind}", self.point(said[unit], unit), places)
+        if said["time"] is not None:
+            times = sorted(event.time for event in own)
+            ends = [int(n) for n in NUMBERS.findall(said["time"])]
+            self.tally.same(f"times of a {kind}", (ends[0], ends[-1]), (times[0], times[-1]), label)
+
+    def point(self, words: str, unit: str) -> Cell:
+        """(1, 0, 2) of "(x=1, z=2)"; of numbers alone, along the axes that are bound."""
+        if "=" in words:
+            found = dict(re.findall(r"(\w)=(\d+)", words))
+            return tuple(int(found.get(axis, 0)) for axis in "xyz")
+        axes = [axis for axis in "xyz" if f"{unit}Idx.{axis}" in self.bound()]
+        numbers = dict(zip(axes, map(int, words.split(",")), strict=False))
+        return tuple(numbers.get(axis, 0) for axis in "xyz")
+
+    def bound(self) -> set[str]:
+        """The axes that loops of the nest are bound to."""
+        nests = self.log.around.get(self.stage, [])
+        every = (loop for nest in nests if nest for loop in walk(nest[0]))
+        return {loop.thread for loop in every if isinstance(loop, For) and loop.thread}
+
+    def idle(self, of: Stands) -> None:
+        """A thread that runs no store of the buffer."""
+        place = (of.block or (0, 0, 0), of.thread or (0, 0, 0))
+        places = {(e.block, e.thread) for own in self.by_cell.values() for e in own}
+        self.tally.same("threads without a cell", place in places, False, of.title)
+
+    # --- words on cells ---------------------------------------------------------------------------
+
+    def words(self, words: Words, groups: bool) -> None:
+        label, of = words.label, words.of
+        if not of.title:
+            self.note(words)
+        elif groups:
+            self.group_words(label, of)
+        elif of.title.endswith(": no cell"):
+            if label != "no cell":
+                self.part(label, of.title.removesuffix(": no cell"), True)
+        elif words.role == "name":
+            name = of.title.partition(": ")[0]
+            self.tally.among("names in cells", label, (name, name.removeprefix(self.buffer), ""))
+        else:
+            self.part(label, of.title.partition("]: ")[2], False)
+
+    def part(self, label: str, full: str, idle: bool) -> None:
+        """The numbers of short words are those of the same part of the full ones."""
+        found = NUMBERS.findall(label)
+        said = LABEL.fullmatch(full)
+        if label in ("◷", "") or said is None:
+            return
+        first = re.match(r"(?:◷ )?([a-z]+) ", label)
+        units = [SHORT[first[1]]] if first and first[1] in SHORT else ["block", "thread", "time"]
+        known = [NUMBERS.findall(said[unit]) for unit in units if said[unit] is not None]
+        inside = any(
+            found == numbers[k : k + len(found)] for numbers in known for k in range(len(numbers))
+        )
+        kind = "words of threads without a cell" if idle else "words on cells"
+        self.tally.same(kind, inside and bool(found), True, f"{label!r} of {full!r}")
+
+    def heads(self) -> None:
+        """Numbers of rows and columns, and what stands over blocks."""
+        boxes = [s for s in shapes_of(self.picture) if isinstance(s, Rect) and s.of.cells]
+        for words in words_of(self.picture):
+            if words.of.title or words.of.buffer:
+                continue
+            if words.role == "muted" and words.label.isdigit():
+                near = {
+                    box.of.cells[dim][0]
+                    for box in boxes
+                    for dim, far in (
+                        (0, abs(box.y + box.height / 2 + 4 - words.y)),
+                        (1, abs(box.x + box.width / 2 - words.x)),
+                    )
+                    if far < 0.01
+                }
+                self.tally.same("numbers of rows and columns", near, {int(words.label)})
+            elif words.role == "strong":
+                below = [b for b in boxes if abs(b.x - words.x) < 0.01 and 4 < b.y - words.y < 6]
+                numbers = [int(n) for n in NUMBERS.findall(words.label)]
+                points = {b.of.block for b in below}
+                axes = sorted(axis[-1] for axis in self.bound() if axis.startswith("block"))
+                wanted = [[p["xyz".index(a)] for a in axes] for p in points if p]
+                self.tally.same("blocks over their cells", [numbers], wanted, words.label)
+
+    def note(self, words: Words) -> None:
+        every = len(self.groups_there("block")) or len(self.groups_there("thread"))
+        rules: list[Rule] = [
+            (r"(\d+)", lambda _: None),  # see `heads`
+            (r"◷", lambda _: None),
+            (r"and ([\d,]+) more threads without a cell", lambda m: self.rest_idle(m[1])),
+            (r"and up to ([\d,]+) more", lambda m: self.tally.same(
+                "groups that are not drawn", int(m[1].replace(",", "")) >= every - self.drawn(),
+                True)),
+            (r"and ([\d,]+) more before (.*)", lambda m: self.rest(m[1], m[2])),
+            (r"for example, inside ((?:block|thread) .*):", lambda m: self.tally.among(
+                "blocks that are shown inside", self.point(m[1].partition(" ")[2], "block"),
+                self.groups_there("block"))),
+            (r"… (thread .*?): (.*)", lambda m: self.region(m[1], m[2])),
+            *((r"((?:block|b|) ?[\d(].*)", lambda m: None),),  # over blocks, see `heads`
+        ]  # fmt: skip
+        self.tally.read(words.label, rules)
+
+    def drawn(self) -> int:
+        """How many groups are drawn, without those inside the first."""
+        titles = {s.of.title for s in shapes_of(self.picture) if s.of.cells and s.of.title}
+        units = {"block", "thread", "time"}
+        first = next((u for u in ("block", "thread") if any(t.startswith(u) for t in titles)), "")
+        return sum(title.startswith(first or tuple(units)) for title in titles)
+
+    def groups_there(self, unit: str) -> set[Cell]:
+        if not any(axis.startswith(unit) for axis in self.bound()):
+            return set()
+        return {getattr(e, unit) for own in self.by_cell.values() for e in own}
+
+    def rest(self, count: str, last: str) -> None:
+        """Groups that are not drawn, all before the last one."""
+        unit = last.partition(" ")[0]
+        if unit in ("block", "thread"):
+            every = self.groups_there(unit)
+            self.tally.same("groups that are not drawn", int(count.replace(",", "")),
+                            len(every) - self.drawn(), last)  # fmt: skip
+        else:
+            self.tally.counts["groups that are not drawn"] += 1
+
+    def rest_idle(self, count: str) -> None:
+        drawn = {s.of.title for s in shapes_of(self.picture) if s.of.title.endswith(": no cell")}
+        self.tally.same("threads without a cell that are not drawn",
+                        int(count.replace(",", "")), self.resting() - len(drawn))  # fmt: skip
+
+    def resting(self) -> int:
+        """How many threads of the launch store no cell."""
+        every = self.threads_of("block") * self.threads_of("thread")
+        there = {(e.block, e.thread) for own in self.by_cell.values() for e in own}
+        return every - len(there)
+
+    # --- groups -----------------------------------------------------------------------------------
+
+    def of_group(self, of: Stands) -> list[Event]:
+        events = [event for own in self.by_cell.values() for event in own]
+        timed = re.match(r"time steps? (\d+)(?: to (\d+))?: ", of.title)
+        if timed and of.block is None and of.thread is None:
+            first, last = int(timed[1]), int(timed[2] or timed[1])
+            return [e for e in events if first <= e.time <= last]
+        events = [e for e in events if of.block in (None, e.block)]
+        return [e for e in events if of.thread in (None, e.thread)]
+
+    def group_title(self, of: Stands) -> None:
+        if not of.cells and of.buffer == "":
+            return
+        label, _, text = of.title.partition(": ")
+        own = self.of_group(of)
+        self.label(label, own, "group")
+        sliced = ", ".join(_sliced(*span) for span in of.cells)
+        self.tally.same("regions of groups", text, f"{self.buffer}[{sliced}]")
+        cells = {event.index for event in own}
+        points = {*product(*(range(a, a + n * k, k) for a, n, k in of.cells))}
+        self.tally.same("cells of groups", cells <= points, True, of.title)
+        if points != cells:
+            box = _box(cells)
+            self.tally.same("boxes of groups", _box(points), box, of.title)
+
+    def group_words(self, label: str, of: Stands) -> None:
+        own = self.of_group(of)
+        cells = {event.index for event in own}
+        times = sorted(event.time for event in own)
+        full, _, region = of.title.partition(": ")
+
+        def many(match: re.Match[str]) -> None:
+            text = counted(len(cells), "cell")
+            forms = (text, f"{len(cells):,}")
+            self.tally.among("cells of a group in words", match[1], forms, of.title)
+            if match[2]:
+                idle = self.idle_in(of.block)
+                self.tally.same("idle threads of a group", match[2], f"{idle:,}", of.title)
+            if match[3]:
+                told = [int(n) for n in NUMBERS.findall(match[3])]
+                self.tally.same("times of a group in words", told, [times[0], times[-1]])
+
+        rules: list[Rule] = [
+            (r"([\d,]+(?: cells?)?)(?: within)?(?: \+ ([\d,]+) none)?(?:, ◷ t (\d+–\d+))?", many),
+            (r"◷ t (\d+–\d+)", lambda m: self.tally.same(
+                "times of a group in words", [int(n) for n in NUMBERS.findall(m[1])],
+                [times[0], times[-1]])),
+            (rf"({re.escape(self.buffer)})?(\[.*\])", lambda m: self.tally.same(
+                "regions in words", m[2], region.removeprefix(self.buffer))),
+            (r"((?:◷ )?(?:block|thread|time|b|th|t) .*)", lambda m: self.part(m[1], full, False)),
+            *fixed(""),
+        ]  # fmt: skip
+        self.tally.read(label, rules)
+
+    def idle_in(self, block: Cell | None) -> int:
+        """How many threads of a block store no cell."""
+        there = {e.thread for own in self.by_cell.values() for e in own if e.block == block}
+        return self.threads_of("thread") - len(there)
+
+    def threads_of(self, unit: str) -> int:
+        """How many threads or blocks run the nest that the stores are in."""
+        nests = self.log.around.get(self.stage, [])
+        outer = nests[0][0] if nests and nests[0] else None
+        sizes: dict[str, int] = {}
+        for loop in walk(outer) if outer else ():
+            if isinstance(loop, For) and (loop.thread or "").startswith(f"{unit}Idx"):
+                size = int(loop.extent.value)
+                sizes[loop.thread or ""] = max(size, sizes.get(loop.thread or "", 1))
+        return prod(sizes.values())
+
+    def region(self, label: str, text: str) -> None:
+        """The last of the threads of the first block, which are told but not drawn."""
+        thread = self.point(label.partition(" ")[2], "thread")
+        own = [e for es in self.by_cell.values() for e in es if e.thread == thread]
+        blocks = sorted({e.block for e in own}, key=lambda b: b[::-1])
+        cells = {e.index for e in own if e.block == blocks[0]} if blocks else set()
+        points = _points(text)
+        self.tally.same("cells of the last thread", cells <= points, True, f"{label}: {text}")
+
+    # --- captions and tables ----------------------------------------------------------------------
+
+    def caption(self, before: bool) -> None:
+        resting = self.resting()
+
+        def sentence(match: re.Match[str]) -> None:
+            index = tuple(int(n) for n in NUMBERS.findall(match[2]))
+            self.tally.same("buffers in captions", match[1], self.buffer)
+            own = self.owners(index)
+            writers = {(e.block, e.thread) for e in own}
+            if match[3] is not None:  # put together
+                self.tally.same("threads that share a sum", int(match[3]), len(writers))
+                return
+            said = LABEL.fullmatch(match[4].removeprefix("by "))
+            mine = self.named(match[4].removeprefix("by "), own)
+            self.tally.same("who a caption names", bool(mine), True, match[0])
+            if said and said["time"] and mine:
+                times = sorted(e.time for e in mine)
+                told = [int(n) for n in NUMBERS.findall(said["time"])]
+                self.tally.same("times in captions", (told[0], told[-1]), (times[0], times[-1]))
+            again = int(match[5] or 0)
+            self.tally.same("threads that compute a cell again", again, len(writers) - 1)
+
+        cell = r"(\w+)\[([\d, ]*)\] is "
+        head = rf"{cell}(?:put together from the parts of (\d+) threads|computed "
+        head += r"((?:by )?.*?)(?:, and again by (\d+) other threads)?)\."
+        tail = (
+            r"(?: It was “(.*?)”\.)?((?: “[^”]*” stands for [^.;]*[.;]?(?:; )?)*)"
+            r"(?: ([\d,]+) threads? computes? no cell of (\w+)\.)?"
+        )
+
+        def rest(match: re.Match[str]) -> None:
+            sentence(match)
+            if match[7]:
+                for short, full in re.findall(r"“([^”]*)” stands for ([^.;]*)", match[7]):
+                    self.part(short, full, False)
+            idle = int((match[8] or "0").replace(",", ""))
+            self.tally.same("threads without a cell in captions", idle, resting, match[0])
+
+        nothing = (
+            r"(?:Nothing of (\w+) is computed|Data decide which cells of (\w+) are computed)\."
+            + tail
+        )
+        rules: list[Rule] = [(head + tail, rest), (nothing, lambda m: self.tally.same(
+            "buffers in captions", m[1] or m[2], self.buffer))]  # fmt: skip
+        self.tally.read(self.picture.caption, rules)
+
+    def named(self, label: str, own: list[Event]) -> list[Event]:
+        """Those of `own` that are by the block and thread of a label, of the last of these."""
+        said = LABEL.fullmatch(label)
+        for unit in ("block", "thread"):
+            if said and said[unit] is not None:
+                place = self.point(said[unit], unit)
+                own = [e for e in own if getattr(e, unit) == place]
+        return [e for e in own if (e.block, e.thread) == (own[-1].block, own[-1].thread)]
+
+    def owners(self, index: Cell) -> list[Event]:
+        """The stores of a cell; of memory that each block or thread has, those of the first."""
+        own = self.by_cell[index]
+        if self.scope != "global" and own:
+            own = [e for e in own if e.block == own[0].block]
+        if self.scope == "local" and own:
+            own = [e for e in own if e.thread == own[0].thread]
+        return own
+
+    def row(self, row: tuple[str | int | float, ...], groups: bool) -> None:
+        if not groups:
+            index = tuple(int(n) for n in NUMBERS.findall(str(row[0]).partition("[")[2]))
+            self.tally.same("cells in tables", str(row[0]).partition("[")[0], self.buffer)
+            own = self.owners(index)
+            writers = {(e.block, e.thread) for e in own}
+            self.tally.same("writers in tables", row[2], len(writers), str(row))
+            self.label(str(row[1]), self.named(str(row[1]), own), "row")
+            return
+        label, text = str(row[0]), str(row[1])
+        said = LABEL.fullmatch(label)
+        assert said is not None, label
+        block = self.point(said["block"], "block") if said["block"] else None
+        thread = self.point(said["thread"], "thread") if said["thread"] else None
+        of = Stands(block=block, thread=thread, title=f"{label}: ")
+        own = self.of_group(of)
+        cells = {e.index for e in own}
+        self.tally.same("cells in tables of groups", row[2], len(cells), label)
+        self.tally.same("regions in tables", cells <= _points(text), True, f"{label}: {text}")
+        if len(row) > 3:
+            self.tally.same("idle threads in tables", row[3], self.idle_in(block), label)
+
+
+def _sliced(start: int, count: int, step: int) -> str:
+    if count == 1:
+        return str(start)
+    return f"{start}:{start + (count - 1) * step + 1}" + (f":{step}" if step != 1 else "")
+
+
+def _points(text: str) -> set[Cell]:
+    """The cells of C[0:4, 3, 0:8:2]."""
+    inside = text.partition("[")[2].removesuffix("]")
+    sides = []
+    for part in inside.split(", ") if inside else ():
+        numbers = [int(n) for n in part.split(":")]
+        sides.append(range(numbers[0], numbers[0] + 1) if len(numbers) == 1 else range(*numbers))
+    return {*product(*sides)}
+
+
+def _box(cells: set[Cell]) -> list[tuple[int, int]]:
+    return [(min(side), max(side)) for side in zip(*cells, strict=True)]
