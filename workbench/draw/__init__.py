@@ -2,7 +2,7 @@
 
 from workbench.draw.ablation import ablation_picture
 from workbench.draw.banks import BEYOND, banks_scene
-from workbench.draw.colours import ROLES
+from workbench.draw.colours import LONG, ROLES, how_long
 from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
 from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
@@ -42,6 +42,7 @@ __all__ = [
     "CALL",
     "LANE",
     "LEVELS",
+    "LONG",
     "PICTURES",
     "Form",
     "GPU",
@@ -69,6 +70,7 @@ __all__ = [
     "curves_picture",
     "figure",
     "first_call",
+    "how_long",
     "fragments_scene",
     "levels_of",
     "memory_picture",

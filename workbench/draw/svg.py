@@ -25,8 +25,15 @@ from workbench.draw.scene import (
 
 
 def svg(scene: Scene, label: str | None = None) -> str:
-    """A drawing of the scene's size; without a label it is hidden from screen readers."""
-    return tag("svg", _about_drawing(scene, label), drawn(scene))
+    """A drawing of the scene's size; without a label it is hidden from screen readers.
+
+    The one for a low pane comes after it, not shown until a script finds that it is needed.
+    """
+    made = tag("svg", _about_drawing(scene, label), drawn(scene))
+    if scene.low is None:
+        return made
+    about = {**_about_drawing(scene.low, label), "data-low": "", "style": "display:none"}
+    return made + tag("svg", about, drawn(scene.low))
 
 
 def svg_in_text(scene: Scene, label: str | None = None) -> str:
