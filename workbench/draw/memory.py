@@ -240,7 +240,7 @@ def _lines(lanes: Sequence[Lane], times: Times | None, form: _Form) -> int:
     for lane in lanes:
         for band in lane.bands:
             route = (band.buffer, *_route(band))
-            told[route] += len(_said(band, _weight(lane, band, times), form))
+            told[route] += len(_said(band, _weight(lane, band, times), form, paired=True))
     return max(form.lines, *told.values(), 0)
 
 
@@ -331,7 +331,11 @@ class _Drawn:
     @staticmethod
     def of(lane: Lane, times: Times | None, form: _Form) -> _Drawn:
         weights = [(band, _weight(lane, band, times)) for band in lane.bands]
-        bands = tuple((band, weight, _said(band, weight, form)) for band, weight in weights)
+        ways = Counter(map(_route, lane.bands))
+        bands = tuple(
+            (band, weight, _said(band, weight, form, ways[_route(band)] > 1))
+            for band, weight in weights
+        )
         return _Drawn(lane, bands, tuple(_Drawn._columns(lane, bands)))
 
     @staticmethod
@@ -488,11 +492,15 @@ def _key(lane: Lane, buffer: str) -> str:
     return first if buffer == first else f"{first}>{buffer}"
 
 
-def _said(band: Band, weight: _Weight, form: _Form) -> list[tuple[str, str]]:
-    """Its bytes, its time, how often each cell is loaded, where, what it was; or one of these."""
-    size = f"{'↓' if band.load else '↑'} {size_text(band.bytes)}"
+def _said(band: Band, weight: _Weight, form: _Form, paired: bool) -> list[tuple[str, str]]:
+    """Its bytes, its time, how often each cell is loaded, where, what it was; or one of these.
+
+    Which way it goes its head tells, and where it is `paired` with another, an arrow, too.
+    """
+    arrow = f"{'↓' if band.load else '↑'} " if form.full or paired else ""
+    size = arrow + size_text(band.bytes)
     if not form.full:
-        number = size if weight.time is None else weight.time
+        number = size if weight.time is None else weight.time and arrow + weight.time
         return [(number, "words")] if number else []
     lines = [(size, "words")]
     if weight.time:

@@ -7,7 +7,8 @@ const CLOSE = 0.94; // smaller than that lines of words that stand close would m
 const TIGHT = 0.75; // smaller than that lines of words would meet: they shrink, too
 const SMALLEST = 0.5; // and no shape is drawn: its pane scrolls
 const TALL = 2.5; // times its width to which a picture is stretched at most
-const BESIDE = 0.6; // of a comparison's height are for its pictures
+const BESIDE = 0.4; // of a comparison's height are for its pictures, at least
+const SAYINGS = 48; // px of what is said over and below each
 const BAR = 15; // px that a scroll bar may take
 const BELOW_TIME = 150; // below what runs in time, at least
 const EDGE = 1; // px left free around all that is drawn, for its lines
@@ -45,7 +46,7 @@ function fillShown(body) {
   const rows = rowsOf(drawn, wide, high);
   const heights = rows.map((row) => Math.max(...row.map(({ size }) => size[1])));
   const all = sum(heights);
-  const least = shown.some(scrolls) ? ROOMY : SMALLEST;
+  const least = Math.max(...shown.map(leastOf));
   const room = all * least > high ? wide - BAR : wide;
   return rows.flatMap((row, k) => {
     const height = Math.max((high * heights[k]) / all, heights[k] * least);
@@ -75,7 +76,9 @@ function fillEqually(pane) {
     .filter((strip) => strip.style.display !== "none")
     .map((strip) => ({ strip, ...inkOf(strip), wide: strip.parentElement.clientWidth }));
   if (!drawn.length || !drawn.every(({ wide }) => wide)) return 1;
-  const high = pane.clientHeight * BESIDE;
+  const above = pane.querySelector(".wb-beside").getBoundingClientRect().top;
+  const left = pane.getBoundingClientRect().bottom - above - pane.scrollTop - SAYINGS;
+  const high = Math.max(left, pane.clientHeight * BESIDE);
   const scale = Math.min(...drawn.map(({ edges, wide }) => oneScale(edges, wide, high)));
   for (const one of drawn) put(one, one.wide, scale, scale);
   return scale;
@@ -84,6 +87,12 @@ function fillEqually(pane) {
 /** Whether it is read row by row, and its pane scrolls sooner than its words are small. */
 function scrolls(strip) {
   return "scrolls" in strip.dataset;
+}
+
+/** The scale below which its pane scrolls. */
+function leastOf(strip) {
+  if (!scrolls(strip)) return SMALLEST;
+  return "low" in strip.dataset ? CLOSE : ROOMY; // nothing more can be left out
 }
 
 /** Whether its proportions are free, and all of its words, which stand close, stay. */
@@ -177,7 +186,7 @@ function oneScale(edges, wide, high, least = SMALLEST) {
 
 /** The two scales of a strip: what is free in its proportions takes all of the room. */
 function scalesOf({ strip, edges }, wide, high) {
-  const least = scrolls(strip) ? ROOMY : SMALLEST;
+  const least = leastOf(strip);
   const one = oneScale(edges, wide, high, least);
   if (!isFree(strip)) return [one, one];
   const box = (across, down) => boxAt(edges, across, down, !scrolls(strip)).size;
