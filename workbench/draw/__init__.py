@@ -33,7 +33,7 @@ from workbench.draw.search import (
     search_picture,
     time_text,
 )
-from workbench.draw.svg import svg, svg_in_text
+from workbench.draw.svg import both_forms, svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.warps import warps_scene
 from workbench.draw.who import who_picture
@@ -65,6 +65,7 @@ __all__ = [
     "banks_scene",
     "best_table",
     "best_text",
+    "both_forms",
     "covered_of",
     "curve_ground",
     "curves_picture",

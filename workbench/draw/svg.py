@@ -25,15 +25,16 @@ from workbench.draw.scene import (
 
 
 def svg(scene: Scene, label: str | None = None) -> str:
-    """A drawing of the scene's size; without a label it is hidden from screen readers.
+    """A drawing of the scene's size; without a label it is hidden from screen readers."""
+    return tag("svg", _about_drawing(scene, label), drawn(scene))
 
-    The one for a low pane comes after it, not shown until a script finds that it is needed.
-    """
-    made = tag("svg", _about_drawing(scene, label), drawn(scene))
+
+def both_forms(scene: Scene) -> str:
+    """The drawing, and behind it that for a low pane, not shown until a script finds it needed."""
     if scene.low is None:
-        return made
-    about = {**_about_drawing(scene.low, label), "data-low": "", "style": "display:none"}
-    return made + tag("svg", about, drawn(scene.low))
+        return svg(scene)
+    about = {**_about_drawing(scene.low, None), "data-low": "", "style": "display:none"}
+    return svg(scene) + tag("svg", about, drawn(scene.low))
 
 
 def svg_in_text(scene: Scene, label: str | None = None) -> str:

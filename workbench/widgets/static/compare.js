@@ -44,7 +44,9 @@ export function comparePane(lab) {
       return box;
     };
     return [
-      table ? tableOf(table, "differences") : h("p.wb-note", {}, "Nothing that is counted differs."),
+      table
+        ? tableOf(table, "differences")
+        : h("p.wb-note", {}, "Nothing that is counted differs."),
       ...folded.map((rows) =>
         h("details", {}, h("summary", {}, rows.label), tableOf(rows.table, rows.label)),
       ),
