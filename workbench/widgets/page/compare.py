@@ -33,7 +33,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     shown, timed = (not desk.hides(what, one, other) for what in TOPICS)
     text = {"label": "what changed", **program_lines(one, other, desk.keys, desk.lines)}
     names = {**desk.names(one).about, **desk.names(other).about}
-    pictures = [
+    pictures: list[dict[str, Any]] = [
         {
             "title": title(node),
             "picture": shown_picture(picture, desk, func, None, before, steps_to(node, picture)),
