@@ -3,7 +3,8 @@
 Each lab is opened in a plain page as its lesson opens it, in three sizes: in a notebook of 1280 x
 720, in one of 1400 x 1000, and on a full screen of 1920 x 1080. Of each picture of its first panes
 it is measured which part of the pane's body, below the tabs, the box of what is drawn takes, how
-large its words are, and which part of the body words take. With names of lessons, of these alone.
+large its words are, which of them meet each other or a band that is narrower than they, and which
+part of the body words take. With names of lessons, of these alone.
 The table is written to ``benchmarks/results/panes.json``, or to ``--out FILE``.
 """
 
@@ -38,8 +39,9 @@ FREE = ("memory", "pipeline", "occupancy", "roofline")  # proportions carry no m
 SIDE, OTHER, WORDS = 0.95, 0.60, 0.15  # of one side, of the other where it is free; at most
 TEXT = (12.0, 15.0)  # px
 
-# The body's box, the box of all that is drawn in its strips, the sizes of words there, and the area
-# of all words that are seen in the body; None where there is no picture.
+# The body's box, the box of all that is drawn in its strips, the sizes of words there, those that
+# meet others or a band, and the area of all words that are seen in the body; None where there is no
+# picture.
 MEASURE = """
 (body) => {
   const strips = [...body.querySelectorAll(".wb-strips > svg")].filter((one) => one.clientWidth);
@@ -48,6 +50,7 @@ MEASURE = """
   const room = { width: body.clientWidth, height: body.clientHeight };
   const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   const sizes = [];
+  const labels = [];
   let words = 0;
   const seen = ({ left, top, right, bottom }) =>
     Math.max(Math.min(right, frame.right) - Math.max(left, frame.left), 0) *
@@ -63,8 +66,22 @@ MEASURE = """
       if (shape.tagName !== "text") continue;
       sizes.push(parseFloat(getComputedStyle(shape).fontSize) * Math.abs(shape.getScreenCTM().d));
       words += seen(at);
+      if (shape.textContent && shape.checkVisibility()) labels.push([shape, at]);
     }
   }
+  const NEAR = 0.5;
+  const met = (a, b) =>
+    a.left < b.right - NEAR && b.left < a.right - NEAR &&
+    a.top < b.bottom - NEAR && b.top < a.bottom - NEAR;
+  const meets = [];
+  const bands = [...body.querySelectorAll("g:is([data-key^=load], [data-key^=store]) > rect")]
+    .map((band) => band.getBoundingClientRect());
+  labels.forEach(([shape, at], k) => {
+    const other = labels.slice(k + 1).find(([, one]) => met(at, one));
+    if (other) meets.push(`${shape.textContent} / ${other[0].textContent}`);
+    if (bands.some((band) => band.width < at.width && met(at, band)))
+      meets.push(`${shape.textContent} / band`);
+  });
   const around = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   for (let text = around.nextNode(); text; text = around.nextNode()) {
@@ -76,6 +93,7 @@ MEASURE = """
     room: [room.width, room.height],
     sides: [(box.right - box.left) / room.width, (box.bottom - box.top) / room.height],
     text: sizes.length ? [Math.min(...sizes), Math.max(...sizes)] : [],
+    meets,
     words: words / (room.width * room.height),
     out: box.bottom > frame.bottom + 1 || box.right > frame.left + body.clientWidth + 1,
   };
@@ -126,6 +144,7 @@ def short(found: dict[str, Any]) -> list[str]:
         "other": found["pane"] in FREE and least < OTHER,
         "text": small < TEXT[0] - 0.1 or large > TEXT[1] + 0.1,
         "words": found["words"] > WORDS,
+        "meets": bool(found["meets"]),
         "cut": found["out"],
         "landing": not found["fits"] and found["size"] == "829",
     }

@@ -101,13 +101,14 @@ def test_a_step_asks_for_a_guess_by_keyboard_and_the_bar_grows_past_it(plain: Pl
 
 STRUCK = """axis => {
   const edges = (one) => one.getBoundingClientRect();
-  const lines = [...axis.querySelectorAll('.wb-tick')].map((tick) => edges(tick).left);
-  const struck = ({ left, right }) => lines.some((x) => x > left && x < right);
+  const lines = [...axis.querySelectorAll('.wb-tick, .wb-span')].map(edges);
+  const struck = ({ left, right, bottom }) =>
+    lines.some((line) => line.top < bottom - 1 && line.right > left && line.left < right);
   return [...axis.querySelectorAll('.wb-tick-words:not([hidden])')]
     .filter((words) => struck(edges(words)))
     .map((words) => words.innerText);
 }"""
-"""The words on the axis that another line runs through."""
+"""The words on the axis that a line runs through, or the bar."""
 
 
 @pytest.mark.parametrize("wide", [900, 1400])
@@ -140,6 +141,14 @@ def test_a_guess_and_what_was_recorded_are_told_and_no_line_runs_through_words(
     assert axis.evaluate(STRUCK) == []
 
 
+BESIDE = """axis => [...axis.querySelectorAll('.wb-tick-words:not([hidden])')].map((words) => {
+  const [at, { left, right }] = [words.parentElement, words].map((one) =>
+    one.getBoundingClientRect());
+  return Math.min(Math.abs(left - at.left), Math.abs(right - at.left));
+})"""
+"""How far the words on the axis are from their line."""
+
+
 def test_a_fault_opens_the_form_of_the_verb_that_would_help(plain: Plain):
     sch = Schedule(matmul(64))
     naive(sch, 8)
@@ -167,3 +176,6 @@ def test_words_on_the_axis_have_room_or_are_left_out(plain: Plain, wide: int):
     axis = opened(plain).locator(".wb-axis")
     number, out, over = axis.evaluate(WORDS)
     assert number >= 1 and not out and not over
+    assert axis.evaluate(STRUCK) == []
+    beside = axis.evaluate(BESIDE)
+    assert len(beside) == number and max(beside) <= 5, "words stand beside their line"

@@ -46,7 +46,7 @@ def begins(plain: Plain, key: str) -> Any:
     return plain.page.wait_for_function(BEGINS, arg=key).json_value()
 
 
-@pytest.mark.parametrize("size", ["829", "full"])
+@pytest.mark.parametrize("size", SIZES)
 def test_each_picture_meets_its_pane(plain: Plain, size: str):
     sch = blocking_with_shared(wb.Schedule(matmul(64)), 2, 2, 4, 4, 4)
     lab = plain.open([wb.lab(wb.Schedule(sch.func), panes=PANES)]).locator(".wb-lab")
@@ -61,9 +61,22 @@ def test_each_picture_meets_its_pane(plain: Plain, size: str):
         least, most = sorted(found["sides"])
         assert most > SIDE and (pane not in FREE or least > OTHER), (pane, found)
         small, large = found["text"]
-        # of a memory with three levels, a pane that is low shows smaller words, and all of it
-        smallest = 9 if (pane, size) == ("memory", "829") else TEXT[0]
-        assert smallest - 0.1 < small and large < TEXT[1] + 0.1, (pane, found)
+        assert TEXT[0] - 0.1 < small and large < TEXT[1] + 0.1, (pane, found)
+        assert found["meets"] == [], pane
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_words_of_memory_by_time_meet_no_other_and_no_band(plain: Plain, size: str):
+    """In a pane that is low a band has one number."""
+    sch = blocking_with_shared(wb.Schedule(matmul(1024)), 8, 8, 8, 8, 8)
+    one = wb.lab(wb.Schedule(sch.func), panes=["memory"], costs=["modelled time"])
+    plain.page.set_viewport_size(SIZES[size])
+    lab = plain.open([one]).locator(".wb-lab")
+    expect(lab.locator(".wb-machine text", has_text="µs").filter(visible=True)).not_to_have_count(0)
+    found = lab.locator(".wb-machine .wb-body").evaluate(MEASURE)
+    assert found["meets"] == [] and found["text"][0] >= TEXT[0] - 0.1
+    drawn = lab.locator(".wb-machine text").filter(visible=True).all_text_contents()
+    assert ("× 64" in drawn) == (size != "829"), "all is said where it has room"
 
 
 def test_a_step_moves_what_it_changes_and_a_level_comes_out_of_the_one_before(plain: Plain):

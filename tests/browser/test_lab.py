@@ -307,6 +307,11 @@ def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain
     lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
     answer(lab)  # until then the pictures are covered
     lab.get_by_role("button", name="compare with the step before").click()
+    one = lab.locator(".wb-compare .wb-beside")
+    expect(one).to_contain_text("The picture is the same for both")  # of tiles, that is
+    expect(one.locator("svg").filter(visible=True)).to_have_count(1)
+    lab.get_by_role("button", name=re.compile("^all")).click()
+    lab.get_by_role("button", name="compare with 0", exact=True).click()
     pane = lab.locator(".wb-compare")
     left, right = pane.locator(".wb-columns > div").all()
     expect(left.locator(".wb-listing")).to_be_in_viewport()
@@ -319,6 +324,11 @@ def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain
         expect(lab.locator(side)).to_have_css("border-top-color", "rgba(0, 0, 0, 0)")
     expect(lab.locator(".wb-program .wb-tabs")).to_be_hidden()  # the programs stay TensorIR
     expect(lab.get_by_role("tab", name="memory")).to_be_visible()
+    plain.page.set_viewport_size({"width": 829, "height": 598})
+    expect(pane.locator(".wb-table tbody tr").first).to_be_in_viewport(ratio=1)
+    drawn = right.locator(".wb-beside svg").filter(visible=True)
+    tops = drawn.evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+    assert abs(tops[0] - tops[1]) < 1
 
 
 # The lines whose last letter is not seen, and those that say so.

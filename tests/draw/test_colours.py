@@ -21,6 +21,7 @@ from workbench.draw.colours import (
     WORDS,
     Theme,
     heat,
+    how_long,
     style_sheet,
 )
 
@@ -28,8 +29,10 @@ DRAW = Path(__file__).parents[2] / "workbench" / "draw"
 STATIC = Path(__file__).parents[2] / "workbench" / "widgets" / "static"
 SHEETS = sorted(STATIC.glob("*.css")) + sorted((STATIC.parent / "small").glob("*.css"))
 FILLED = [role for role, look in ROLES.items() if look.fill]
-# small marks in the colour of words; thin rows of places
-BEHIND_NO_WORDS = {"head", "used"} | {role for role in ROLES if role.startswith(("busy", "now"))}
+# small marks in the colour of words; thin rows of places; bands, beside which words stand
+BEHIND_NO_WORDS = {"head", "used"} | {
+    role for role in ROLES if role.startswith(("busy", "now", "long"))
+}
 
 
 def parts(colour: str) -> tuple[float, float, float]:
@@ -80,6 +83,14 @@ def test_heat_is_one_hue_that_grows(theme):
     assert all(a < b for a, b in pairwise(far)) and far[-1] > 2.3
     hues = [rgb_to_hls(*parts(fill))[0] * 360 for fill in fills[2:]]
     assert max(hues) - min(hues) < 12
+
+
+def test_what_takes_longest_stands_out_from_its_ground(theme):
+    fills = [ROLES[f"long-{k}"].fill.hex(theme) for k in range(1, 11)]
+    for ground in (theme["paper"], ROLES["room"].fill.hex(theme)):
+        far = [contrast(fill, ground) for fill in fills]
+        assert all(a < b for a, b in pairwise(far)) and far[-1] >= 3
+    assert how_long(7, 7) == "long-10" and how_long(0, 7) == how_long(0, 0) == "long-1"
 
 
 def test_what_runs_stands_out_more_than_what_has_run(theme):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import TypeGuard
@@ -107,12 +108,19 @@ def drawn(memory: Memory, before: Memory | None = None) -> list[Scene]:
     return list(draw.memory_picture(memory, before).strips)
 
 
+def both_forms(scenes: Iterable[Scene]) -> Iterator[Scene]:
+    """Each strip, and that for a low pane."""
+    for scene in scenes:
+        assert scene.low
+        yield from (scene, scene.low)
+
+
 def rects(scene: Scene, *roles: str) -> list[Rect]:
     return [s for s in scene.shapes if isinstance(s, Rect) and s.role in roles]
 
 
 def is_label(shape: object) -> TypeGuard[Words]:
-    return isinstance(shape, Words) and shape.role.startswith("on")
+    return isinstance(shape, Words) and bool(shape.of.buffer and not shape.of.key)
 
 
 def said(words: Words) -> Rect:
@@ -120,6 +128,11 @@ def said(words: Words) -> Rect:
     wide = width_of(words.label, words.role)
     left = words.x - (wide / 2 if words.anchor == "middle" else 0)
     return Rect(left, words.y - 10, wide, 12, words.role)
+
+
+def around(head: Path) -> Rect:
+    (xs, ys) = zip(*head.lines[0], strict=True)
+    return Rect(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys), head.role)
 
 
 def meet(a: Rect, b: Rect) -> bool:
@@ -134,16 +147,17 @@ def inside(a: Rect, b: Rect) -> bool:
 
 @pytest.mark.parametrize("make", MEMORIES)
 def test_no_line_crosses_a_box(make):
-    for scene in (*drawn(make()), *drawn(make(), some_memory(1)), *drawn(make(), make())):
+    three = (*drawn(make()), *drawn(make(), some_memory(1)), *drawn(make(), make()))
+    for scene in both_forms(three):
         nothing_crosses(scene)
 
 
 def test_the_words_of_two_bands_that_were_others_before_fit_above_the_work():
-    for scene in drawn(insight.memory(kept()), insight.memory(shared())):
+    for scene in both_forms(drawn(insight.memory(kept()), insight.memory(shared()))):
         nothing_crosses(scene)
 
 
-def nothing_crosses(scene: Scene) -> None:
+def nothing_crosses(scene: Scene, told: bool = True) -> None:
     """No band of now or before meets a buffer, the cache, the work, or another; all arrive."""
     bands = rects(scene, "read", "write")
     heads = [s for s in scene.shapes if isinstance(s, Path) and s.role == "head"]
@@ -154,10 +168,14 @@ def nothing_crosses(scene: Scene) -> None:
     assert not any(meet(patch, band) for patch in opaque for band in bands)
     assert not any(meet(a, b) for a, b in combinations(boxes, 2))
     labels = [said(words) for words in scene.shapes if is_label(words)]
-    assert bool(labels) == bool(bands)
+    assert bool(labels) == bool(bands) or not told
     assert not any(meet(label, box) for label in labels for box in boxes)
-    for words in (s for s in scene.shapes if isinstance(s, Words) and s.anchor == "start"):
+    for words in (s for s in scene.shapes if isinstance(s, Words) and not is_label(s)):
         assert not any(meet(said(words), label) for label in labels), words.label
+    assert not any(meet(a, b) for a, b in combinations(labels, 2)), "words on words"
+    lines = (*bands, *rects(scene, "ghost"), *map(around, heads))
+    assert not any(meet(label, line) for label in labels for line in lines), "words on a band"
+    assert all(label.x + label.width < scene.width for label in labels)
     assert len({(band.of, band.x) for band in bands}) == len(heads)
     for head in heads:
         (tip, *_) = head.lines[0]
@@ -212,11 +230,11 @@ def test_copies_share_the_lane_of_what_they_copy():
     assert len(middles["A"]) == len(middles["B"]) == 1, "straight"
 
 
-def test_bytes_and_loads_of_a_cell_are_printed_on_the_bands():
+def test_bytes_and_loads_of_a_cell_are_printed_beside_the_bands():
     (scene,) = drawn(insight.memory(shared()))
     assert {"↓ 64 MiB", "× 1", "↓ 4 GiB", "× 64", "× 1,024", "↑ 4 MiB"} <= set(scene.words)
     wide = {band.of.buffer: band.width for band in rects(scene, "read")}
-    assert wide["A_shared"] - wide["A"] == 6, "64 times as many bytes are six px"
+    assert wide["A_shared"] - wide["A"] == 3, "64 times as many bytes are three px"
     fills = {band.of.buffer: band.role for band in rects(scene, *ROLES) if "heat" in band.role}
     assert fills == {"A": "heat-0", "B": "heat-0", "A_shared": "heat-3", "B_shared": "heat-3",
                      "C_local": "heat-5"}  # fmt: skip
@@ -252,11 +270,13 @@ def test_what_a_block_uses_has_the_bytes_that_it_used_before():
     ]
 
 
-TIMES = draw.Times({("A", True): 40.0, ("A_shared", True): 10.0, ("C", False): 0.1}, None, 40.0)
+TIMES = draw.Times(
+    {("A", True): 40.0, ("A_shared", True): 10.0, ("C", False): 0.1}, None, 40.0, 40.0
+)
 
 
 def test_by_time_bands_are_as_wide_as_what_carries_them_is_busy():
-    """40 µs are as wide as a band gets, 30 px; a quarter is 7.5, and next to nothing a hair."""
+    """40 µs are as wide as a band gets, 22 px; a quarter is 5.5, and next to nothing a hair."""
     memory = insight.memory(shared())
     pictures = [
         draw.memory_picture(memory, None, replace(TIMES, before=then))
@@ -266,8 +286,8 @@ def test_by_time_bands_are_as_wide_as_what_carries_them_is_busy():
     for scene in scenes:
         wide = {band.of.buffer: band.width for band in rects(scene, "read", "write")}
         assert wide == {
-            "A": 30,
-            "A_shared": 7.5,
+            "A": 22,
+            "A_shared": 5.5,
             "B": 1.5,
             "B_shared": 1.5,
             "C": 1.5,
@@ -276,9 +296,37 @@ def test_by_time_bands_are_as_wide_as_what_carries_them_is_busy():
         assert {"40 µs", "10 µs", "0.1 µs", "↓ 64 MiB"} <= set(scene.words)
         nothing_crosses(scene)
     ghosts = [{g.of.buffer: g.width for g in rects(scene, "ghost")} for scene in scenes]
-    assert ghosts == [{}, {"A": 15}], "half a pixel is none"
+    assert ghosts == [{}, {"A": 11}], "half a pixel is none"
     assert ["Hatched" in picture.caption for picture in pictures] == [False, True]
     assert {picture.kind for picture in pictures} == {"modelled"}
+
+
+def test_by_time_a_band_is_filled_by_its_share_of_the_longest():
+    memory = insight.memory(shared())
+    (scene,) = draw.memory_picture(memory, None, TIMES).strips
+    (half,) = draw.memory_picture(memory, None, replace(TIMES, longest=160.0)).strips
+    fills = [
+        {band.of.buffer: band.role for band in rects(one, *ROLES) if band.role.startswith("long-")}
+        for one in (scene, half)
+    ]
+    assert [(fill["A"], fill["A_shared"]) for fill in fills] == [
+        ("long-10", "long-5"),
+        ("long-5", "long-3"),
+    ]
+
+
+def test_in_a_low_pane_each_band_has_one_number_and_each_buffer_its_name():
+    memory = insight.memory(shared())
+    by_bytes, by_time = (draw.memory_picture(memory, None, t).strips[0].low for t in (None, TIMES))
+    assert by_bytes and by_time
+    left_out = {"× 1", "× 64", "× 1,024", "at k_0", "2 KiB", "shared memory"}
+    for scene, words, high in (
+        (by_bytes, ["64 MiB", "4 GiB"] * 2 + ["4 MiB", "↓ 4 GiB", "↑ 4 GiB"], 260),
+        (by_time, ["40 µs", "10 µs", "0.1 µs"], 232),  # registers take none
+    ):
+        assert [one.label for one in scene.shapes if is_label(one)] == words
+        assert not left_out & set(scene.words) and "A_shared" in scene.words
+        assert scene.height < high, "as high as the lowest panes of the lessons"
 
 
 def test_loads_of_a_buffer_on_two_ways_share_its_time_by_their_bytes():
@@ -300,7 +348,7 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer
             vi = T.axis.spatial(8, i)
             C[vi] = A[vi] + S[vi]
 """))  # fmt: skip
-    times = draw.Times({("A", True): 12.0}, None, 12.0)
+    times = draw.Times({("A", True): 12.0}, None, 12.0, 12.0)
     words = [w for scene in draw.memory_picture(memory, None, times).strips for w in scene.words]
     assert sorted(w for w in words if w.endswith(" µs")) == ["4 µs", "8 µs"]
 
@@ -311,8 +359,10 @@ def test_by_time_no_line_crosses_a_box_either(make):
     ways = [(use.buffer, way) for level in memory.levels[:2] for use in level.buffers
             for way in (True, False)]  # fmt: skip
     now = {way: 7.0 * k for k, way in enumerate(ways)}
-    for scene in draw.memory_picture(memory, memory, draw.Times(now, now, 40.0)).strips:
+    for scene in draw.memory_picture(memory, memory, draw.Times(now, now, 40.0, 60.0)).strips:
+        assert scene.low
         nothing_crosses(scene)
+        nothing_crosses(scene.low, told=False)  # what takes no time says nothing there
 
 
 def test_what_is_updated_in_place_is_loaded_and_stored():

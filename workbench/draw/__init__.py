@@ -2,7 +2,7 @@
 
 from workbench.draw.ablation import ablation_picture
 from workbench.draw.banks import BEYOND, banks_scene
-from workbench.draw.colours import ROLES
+from workbench.draw.colours import LONG, ROLES, how_long
 from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
 from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
@@ -33,7 +33,7 @@ from workbench.draw.search import (
     search_picture,
     time_text,
 )
-from workbench.draw.svg import svg, svg_in_text
+from workbench.draw.svg import both_forms, svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.warps import warps_scene
 from workbench.draw.who import who_picture
@@ -42,6 +42,7 @@ __all__ = [
     "CALL",
     "LANE",
     "LEVELS",
+    "LONG",
     "PICTURES",
     "Form",
     "GPU",
@@ -64,11 +65,13 @@ __all__ = [
     "banks_scene",
     "best_table",
     "best_text",
+    "both_forms",
     "covered_of",
     "curve_ground",
     "curves_picture",
     "figure",
     "first_call",
+    "how_long",
     "fragments_scene",
     "levels_of",
     "memory_picture",

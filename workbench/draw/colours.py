@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil, log, sqrt
 
 BLOCKS = (4, 16)  # percent of ink, by turns
 HEATS = 10  # steps of the scale of heat
@@ -70,6 +70,8 @@ class Look:
 PALE, LIGHT_INK, FAINT, EDGE, QUIET = (Mix("ink", share) for share in (4, 8, 16, 55, 78))
 GRID_LINE, LINE, REGION, FOCUS, HALO = 0.5, 1.0, 1.5, 2.0, 3.0  # px
 PAPER, INK = Mix("paper"), Mix("ink")
+# how long it takes, of what takes longest, whose fill is all of the hue: no words stand on it
+LONG = {f"long-{k}": Mix("much", 10 + 9 * k) for k in range(1, TENTHS + 1)}
 WORDS: dict[str, Look] = {
     "words": Look(INK),
     "strong": Look(INK),
@@ -116,6 +118,7 @@ ROLES: dict[str, Look] = {
     **{f"busy-{k}": Look(Mix("ink", 4 + 2 * k)) for k in range(1, TENTHS + 1)},
     **{f"now-{k}": Look(Mix("much", 44 + 5 * k)) for k in range(1, TENTHS + 1)},
     **{f"heat-{k}": Look(Mix("much", 5 + 7 * k), EDGE) for k in range(HEATS)},
+    **{role: Look(mix, EDGE) for role, mix in LONG.items()},
 }
 
 
@@ -131,6 +134,18 @@ def heat(times: float) -> str:
     ['heat-0', 'heat-4', 'heat-5', 'heat-8']
     """
     return f"heat-{min(ceil(round(log(max(times, 1), HEAT_STEP), 9)), HEATS - 1)}"
+
+
+def how_long(us: float, longest: float) -> str:
+    """The role of what takes so many µs where the longest takes `longest`.
+
+    By the root of its share: a third is seen apart from next to nothing, and from all.
+
+    >>> [how_long(us, 100) for us in (0, 4, 25, 100)]
+    ['long-1', 'long-2', 'long-5', 'long-10']
+    """
+    share = us / longest if longest else 0.0
+    return f"long-{min(max(ceil(round(TENTHS * sqrt(share), 9)), 1), TENTHS)}"
 
 
 def times_each(number: float) -> str:

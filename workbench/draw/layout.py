@@ -60,14 +60,16 @@ def fitting(sizes: tuple[Size, ...], linked: bool) -> Layout:
 def _layout(sizes: tuple[Size, ...], linked: bool, side: float) -> Layout:
     """The sheets, none of them higher than `side`; a product's three are not wider either.
 
+    A cell is as large in all of them, so that their areas can be held against each other.
     What stands alone goes beside a product's while there is room, then below them, side by side.
     """
-    first = _product(sizes, side) if linked else Layout((), LEGEND)
+    unit = _unit(sizes, linked, side)
+    first = _product(sizes, unit) if linked else Layout((), LEGEND)
     spots, right = [*first.spots], _right(first, sizes)
     beside = 0.0 if first.corner else LEGEND
     x, y, low = LEFT, first.bottom, first.bottom
     for size in sizes[3:] if linked else sizes:
-        wide, high = _proportions(size, side)
+        wide, high = _proportions(size, unit)
         room, tall = max(wide, size.title), TITLE + high + 4
         if right + room <= WIDTH and beside + tall <= first.bottom:
             spots.append(Spot(right, beside + TITLE, wide, high, right))
@@ -87,19 +89,31 @@ def _right(product: Layout, sizes: tuple[Size, ...]) -> float:
     return max(ends, default=WIDTH) + GUTTER
 
 
-def _proportions(size: Size, side: float) -> tuple[float, float]:
+def _unit(sizes: tuple[Size, ...], linked: bool, side: float) -> float:
+    """The px of a cell's side."""
+    alone = sizes[3:] if linked else sizes
+    units = [min(LONG / size.columns, side / size.rows) for size in alone if size.rows > 1]
+    return min([*units, side / max(_sides(sizes))] if linked else units, default=0.0)
+
+
+def _sides(sizes: tuple[Size, ...]) -> tuple[int, int, int]:
+    """The rows and columns of a product's result, and what its factors share."""
+    first, _, result = sizes[:3]
+    return result.rows, result.columns, first.columns
+
+
+def _proportions(size: Size, unit: float) -> tuple[float, float]:
     """Width and height of a sheet in true proportions; a row of cells is a bar."""
     rows, columns, _ = size
-    scale = min(LONG / columns, side / rows) if rows > 1 else LONG / columns
-    return max(columns * scale, LEAST), max(rows * scale, LEAST) if rows > 1 else BAR
+    if rows == 1:
+        return LONG, BAR
+    return max(columns * unit, LEAST), max(rows * unit, LEAST)
 
 
-def _product(sizes: tuple[Size, ...], side: float) -> Layout:
+def _product(sizes: tuple[Size, ...], unit: float) -> Layout:
     """The three sheets in true proportions, shared dimensions in line."""
-    first, _, result = sizes[:3]
-    cells = (result.rows, result.columns, first.columns)
-    scale = side / max(cells)
-    high, wide, deep = (max(count * scale, LEAST) for count in cells)
+    first = sizes[0]
+    high, wide, deep = (max(count * unit, LEAST) for count in _sides(sizes))
     aside = max(deep, first.title)
     corner = aside >= CORNER[0] and TITLE + deep >= CORNER[1]
     y = 0.0 if corner else LEGEND

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from math import log2
 from typing import NamedTuple, TypeAlias
 
 from workbench.diag import size_text
-from workbench.draw.colours import heat, times_each
+from workbench.draw.colours import heat, how_long, times_each
 from workbench.draw.picture import Picture
 from workbench.draw.scene import (
     Rect,
@@ -24,20 +24,41 @@ from workbench.draw.scene import (
     name_lines,
     path,
     standing,
+    width_of,
 )
 from workbench.insight import At, BufferUse, Level, Memory
 from workbench.insight.lanes import Band, Lane, lanes_of
 from workbench.insight.launched import us_text
 
 PLACES = 107.0  # px; what is said of a place stands left of its lanes
-LANE, INSET = 71.0, 4.0  # px of a lane; how far a place lies inside the one around it
+LEAST, INSET = 64.0, 4.0  # px of a lane, at least; how far a place lies inside the one around it
 MOST = 3  # lanes beside each other: so many fit a phone
-CHIP, GAP, L2, LINE = 34.0, 73.0, 16.0, 15.0
-SAID = 54.0  # px; the height of what is said of a place
-IN_A_GAP = 4  # lines of words
+L2, LINE = 16.0, 15.0
 HEAD, WORK = 7.0, 24.0  # px; the heights of an arrowhead and of where data is used
-THINNEST, THICKEST = 3.0, 30.0  # px of a band
+WING, ASIDE = 4.0, 4.0  # px; of a head beside its band, and from a band to its words
+THINNEST, THICKEST = 2.0, 22.0  # px of a band
 HAIR = 1.5  # px of one that takes next to no time
+NAME, LOOP = 70.0, 52.0  # px of the name of a buffer, and of where a copy is made, at most
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How much is said: all there is, or one number a band, a name a buffer.
+
+    `chip` are the px of a buffer, `lines` those of words that a gap has room for at least.
+    """
+
+    full: bool
+    chip: float
+    lines: int
+
+    @property
+    def said(self) -> float:
+        """The height of what is said of a place."""
+        return LINE * (3 if self.full else 2) + 9
+
+
+FULL, LOW = _Form(True, 34.0, 4), _Form(False, 18.0, 1)
 
 PLACE_WORDS = {
     "global": ("device", "global memory"),
@@ -63,12 +84,14 @@ Moved: TypeAlias = "Mapping[tuple[str, bool], float]"
 class Times:
     """How wide bands are by their modelled times: `widest` µs are as wide as any gets.
 
-    `before` are those of the step before, None where they are not known.
+    `before` are those of the step before, None where they are not known; `longest` µs, those of
+    what is busy longest now, have the deepest fill.
     """
 
     now: Moved
     before: Moved | None
     widest: float
+    longest: float
 
     def width(self, us: float) -> float:
         return min(max(THICKEST * us / self.widest, HAIR), THICKEST)
@@ -78,8 +101,8 @@ class Times:
 class _Rows:
     """Where each level lies: the top of its place, and its buffers from `top` to `bottom`.
 
-    `cache` is the top of the L2 cache, which lies below the buffers of the device. Of `names` a
-    buffer has at most so many lines, and of what is done at `work` there are so many `stages`.
+    `cache` is the top of the L2 cache, which lies below the buffers of the device. The name of a
+    buffer has at most `names` lines, and what is done at `work` so many `stages`.
     """
 
     places: tuple[float, ...]
@@ -112,17 +135,13 @@ def memory_picture(
     """The places of a device inside each other, and what each buffer's data does between them.
 
     A buffer and its copies share a lane. A band is as wide as the logarithm of its bytes or, where
-    there are `times`, as its time; it is filled by how often each cell is loaded, and that of the
-    step `before` is hatched.
+    there are `times`, as its time, and is filled by that, else by how often each cell is loaded;
+    that of the step `before` is hatched. What is said of a band stands beside it.
     """
     lanes = lanes_of(memory, before)
     sides = _side_by_side(lanes)
-    room = LANE * max(MOST, *(sum(map(_columns, beside)) for beside in sides))
-    stages = len(_stage_lines(memory, LANE * MOST if len(sides) > 1 else room))
-    rows = _rows(memory.levels, GAP + LINE * _more_lines(lanes, times), _name_lines(lanes), stages)
-    # halves of a pane are too low for the words of several: they scroll
-    several = len(sides) > 1
-    strips = tuple(_strip(memory, beside, rows, times, scrolls=several) for beside in sides)
+    full, low = (_strips(memory, sides, times, form) for form in (FULL, LOW))
+    strips = tuple(replace(strip, low=lower) for strip, lower in zip(full, low, strict=True))
     legend = (BY_TIME if times else BY_BYTES) + LEGEND
     caption = "\n".join((memory.caption, legend, *_legend(lanes, times)))
     return Picture(strips, caption, memory.table, "modelled" if times else memory.kind)
@@ -132,8 +151,12 @@ def covered_places(memory: Memory) -> tuple[Scene, ...]:
     """The places with their buffers, and "?" for all that would be counted."""
     uses = tuple(flow for flow in memory.flows if not flow.copies)
     bare = replace(memory, flows=uses, levels=_untouched(memory.levels))
-    strips = memory_picture(bare).strips
-    return tuple(replace(strip, shapes=tuple(map(_covered, strip.shapes))) for strip in strips)
+    return tuple(map(_all_covered, memory_picture(bare).strips))
+
+
+def _all_covered(strip: Scene) -> Scene:
+    low = _all_covered(strip.low) if strip.low else None
+    return replace(strip, shapes=tuple(map(_covered, strip.shapes)), low=low)
 
 
 def _untouched(levels: Sequence[Level]) -> tuple[Level, ...]:
@@ -164,7 +187,7 @@ def _legend(lanes: Sequence[Lane], times: Times | None) -> Iterator[str]:
 
 def _at_words(at: At) -> str:
     """Where a copy is made, on its band: a name that has no room there is told by its line."""
-    return longest((f"at {at.loop}", f"at line {at.line}"), LANE - 8) or f"line {at.line}"
+    return longest((f"at {at.loop}", f"at line {at.line}"), LOOP) or f"line {at.line}"
 
 
 def _done(at: At) -> str:
@@ -197,67 +220,63 @@ def _side_by_side(lanes: Iterable[Lane]) -> list[list[Lane]]:
     return strips
 
 
-def _stage_lines(memory: Memory, room: float) -> list[str]:
-    """The blocks that use data, in lines that have room."""
-    *some, last = _work(memory) or ("",)
-    return lines_of([*(f"{name}, " for name in some), last], room - 8, "code")
-
-
-def _chips(lane: Lane) -> list[float]:
-    """How wide each buffer of a lane is drawn."""
-    return [
-        LANE * (1 + max((_column(lane, b) for b in lane.bands if b.far == k), default=0)) - 6
-        for k in range(len(lane.uses))
-    ]
-
-
-def _name_lines(lanes: Sequence[Lane]) -> int:
-    """How many lines the longest name of a buffer has."""
-    each = (
-        len(name_lines(use.buffer, wide - 4))
-        for lane in lanes
-        for use, wide in zip(lane.uses, _chips(lane), strict=True)
-    )
-    return max(each, default=1)
-
-
-def _rows(levels: Sequence[Level], gap: float, names: int, stages: int) -> _Rows:
+def _rows(levels: Sequence[Level], form: _Form, lines: int, names: int, stages: int) -> _Rows:
     """Room for what is said of each place, for its buffers, and for the bands between them."""
-    chip = CHIP + LINE * (names - 1)
+    gap, chip = HEAD + 6 + LINE * lines, form.chip + LINE * (names - 1)
     places, tops, bottoms = [1.0], [8.0], [8.0 + chip]
     cache = bottoms[0] + HEAD + 3
     ends = [cache + L2]  # below which the next level can begin
     for level in levels[1:]:
-        places.append(max(ends[-1] + 4, places[-1] + SAID))
+        places.append(max(ends[-1] + 4, places[-1] + form.said))
         tops.append(max(ends[-1] + gap, places[-1] + 8))
         bottoms.append(tops[-1] + chip if level.buffers else ends[-1])
         ends.append(bottoms[-1])
-    work = max(ends[-1] + gap, places[-1] + SAID)
+    work = max(ends[-1] + gap, places[-1] + form.said)
     return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work, names, stages)
 
 
-def _more_lines(lanes: Sequence[Lane], times: Times | None) -> int:
-    """How many lines the words between two places need beyond those that a gap has room for.
+def _lines(lanes: Sequence[_Drawn], form: _Form) -> int:
+    """How many lines the words between two places have at most, or as many as there is room for.
 
-    A time is one; of bands beside each other the words stand below each other.
+    Of bands beside each other they stand below each other.
     """
-    timed: Counter[tuple[str, int, int]] = Counter()
     told: Counter[tuple[str, int, int]] = Counter()
-    for lane in lanes:
-        for band in lane.bands:
-            route = (band.buffer, *_route(band))
-            timed[route] += times is not None and (band.buffer, band.load) in times.now
-            told[route] += 1 + band.load + (band.at is not None) + (band.before is not None)
-    return max((max(timed[one], timed[one] + told[one] - IN_A_GAP) for one in told), default=0)
+    for drawn in lanes:
+        for band, _, lines in drawn.bands:
+            told[band.buffer, *_route(band)] += len(lines)
+    return max(form.lines, *told.values(), 0)
+
+
+def _strips(
+    memory: Memory, sides: Sequence[Sequence[Lane]], times: Times | None, form: _Form
+) -> list[Scene]:
+    """The strips, whose places lie beside each other."""
+    drawn = [[_Drawn.of(lane, times, form) for lane in beside] for beside in sides]
+    every = [lane for beside in drawn for lane in beside]
+    names = max((len(lines) for lane in every for lines in lane.names()), default=1)
+    stages = max(len(_stage_lines(memory, beside)) for beside in drawn)
+    rows = _rows(memory.levels, form, _lines(every, form), names, stages)
+    # halves of a pane are too low for the words of several: they scroll
+    return [_strip(memory, beside, rows, form, scrolls=len(sides) > 1) for beside in drawn]
+
+
+def _room(drawn: Sequence[_Drawn]) -> float:
+    """How wide the lanes of a strip are together."""
+    return max(sum(lane.wide for lane in drawn), MOST * LEAST)
+
+
+def _stage_lines(memory: Memory, drawn: Sequence[_Drawn]) -> list[str]:
+    """The blocks that use data, in lines that have room."""
+    *some, last = _work(memory) or ("",)
+    return lines_of([*(f"{name}, " for name in some), last], _room(drawn) - 8, "code")
 
 
 def _strip(
-    memory: Memory, lanes: Sequence[Lane], rows: _Rows, times: Times | None, scrolls: bool
+    memory: Memory, drawn: Sequence[_Drawn], rows: _Rows, form: _Form, scrolls: bool
 ) -> Scene:
-    room = max(sum(map(_columns, lanes)), MOST) * LANE
+    room = _room(drawn)
     wide = PLACES + room + INSET * len(rows.places)
-    shapes = _places(memory, rows, wide)
-    middle = PLACES + room / 2
+    shapes = _places(memory, rows, wide, form)
     shapes += [
         Words("work", 14, rows.work + 16, "strong", "start"),
         *standing(
@@ -265,16 +284,16 @@ def _strip(
             [
                 Rect(PLACES, rows.work, room, rows.high, "box", round=3),
                 *(
-                    Words(line.strip(), middle, rows.work + 16 + LINE * k, "code")
-                    for k, line in enumerate(_stage_lines(memory, room))
+                    Words(line.strip(), PLACES + room / 2, rows.work + 16 + LINE * k, "code")
+                    for k, line in enumerate(_stage_lines(memory, drawn))
                 ),
             ],
         ),
     ]
     x = PLACES
-    for lane in lanes:
-        shapes += _lane(lane, x, rows, times)
-        x += LANE * _columns(lane)
+    for lane in drawn:
+        shapes += _lane(lane, x, rows, form)
+        x += lane.wide
     return Scene(wide, rows.end + 1, tuple(shapes), scrolls=scrolls, free=True)
 
 
@@ -284,7 +303,7 @@ def _work(memory: Memory) -> dict[str, None]:
     return using or dict.fromkeys(flow.stage for flow in memory.flows)
 
 
-def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
+def _places(memory: Memory, rows: _Rows, wide: float, form: _Form) -> list[Shape]:
     """Each place inside the one around it, with its words; the cache lies in the device."""
     shapes: list[Shape] = []
     for k, (level, top) in enumerate(zip(memory.levels, rows.places, strict=True)):
@@ -294,7 +313,9 @@ def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
         owner, name = PLACE_WORDS.get(level.scope, (level.owner, level.scope))
         of = f" of {size_text(level.capacity)}" if level.capacity else ""
         used = f"{size_text(level.used)}{of}" if level.used else "unused"
-        said = ((owner, "strong"), (name, "words"), (used, "muted"))
+        said = [(owner, "strong"), (name, "words"), (used, "muted")]
+        if not form.full:
+            del said[1]
         left, room = x + 4, PLACES - x - 4
         shapes += [
             Words(fit(words, room, role), left, top + LINE * (j + 1), role, "start")
@@ -307,33 +328,117 @@ def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
     return shapes
 
 
-def _lane(lane: Lane, x: float, rows: _Rows, times: Times | None) -> list[Shape]:
-    """Its bands, what is said of them over these, and its buffers."""
+class _Column(NamedTuple):
+    """A part of a lane: how wide, and how far in it the middles of its bands are.
+
+    Where a route has a load and a store, the second is at `store`, and their words between them.
+    """
+
+    wide: float
+    middle: float
+    store: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A lane with the weights of its bands, what is said of each, and where its columns are."""
+
+    lane: Lane
+    bands: tuple[tuple[Band, _Weight, list[tuple[str, str]]], ...]
+    columns: tuple[_Column, ...]
+
+    @property
+    def wide(self) -> float:
+        return sum(column.wide for column in self.columns)
+
+    def chips(self) -> list[float]:
+        """How wide each buffer is drawn."""
+        ends = list(accumulate(column.wide for column in self.columns))
+        joined = (
+            max((_column(self.lane, b) for b in self.lane.bands if b.far == k), default=0)
+            for k in range(len(self.lane.uses))
+        )
+        return [ends[number] - 6 for number in joined]
+
+    def names(self) -> list[list[str]]:
+        """The name of each buffer, in lines that have room in it."""
+        each = zip(self.lane.uses, self.chips(), strict=True)
+        return [name_lines(use.buffer, wide - 4) for use, wide in each]
+
+    @staticmethod
+    def of(lane: Lane, times: Times | None, form: _Form) -> _Drawn:
+        weights = [(band, _weight(lane, band, times)) for band in lane.bands]
+        ways = Counter(map(_route, lane.bands))
+        bands = tuple(
+            (band, weight, _said(band, weight, form, ways[_route(band)] > 1))
+            for band, weight in weights
+        )
+        return _Drawn(lane, bands, tuple(_Drawn._columns(lane, bands)))
+
+    @staticmethod
+    def _columns(
+        lane: Lane, bands: Sequence[tuple[Band, _Weight, list[tuple[str, str]]]]
+    ) -> Iterator[_Column]:
+        """Wide enough for what is said beside each band, and for the names of buffers."""
+        names = max(width_of(use.buffer, "name") for use in lane.uses) + 10
+        for number in range(_columns(lane)):
+            mine = [one for one in bands if _column(lane, one[0]) == number]
+            pairs = {route for route, n in Counter(_route(b) for b, _, _ in mine).items() if n > 1}
+            half = max((weight.half for _, weight, _ in mine), default=0.0)
+            stores = [w.half for b, w, _ in mine if _route(b) in pairs and not b.load]
+            words = [
+                weight.reach + ASIDE + max((width_of(*line) for line in said), default=0.0)
+                for _, weight, said in mine
+            ]
+            middle = 3 + half
+            wide = middle + max(words, default=0.0) + 4
+            store = wide + max(stores, default=0.0)
+            wide = max(wide, 2 * middle, store + max(stores) + 3 if stores else 0.0)
+            if number == 0:
+                wide = max(wide, LEAST, min(names, NAME))
+            yield _Column(wide, middle, store)
+
+
+def _lane(drawn: _Drawn, x: float, rows: _Rows, form: _Form) -> list[Shape]:
+    """Its bands, what is said of them beside these, and its buffers."""
     shapes: list[Shape] = []
     said: list[Shape] = []
-    for key, ways in groupby(sorted(lane.bands, key=_route), key=_route):
+    lane = drawn.lane
+    starts = [x, *(x + wide for wide in accumulate(column.wide for column in drawn.columns))]
+    for key, ways in groupby(sorted(drawn.bands, key=_way), key=_way):
         far, near = key
         low = rows.bottoms[lane.levels[far]]
         high = rows.tops[lane.levels[near]] if near < len(lane.uses) else rows.work
         both = list(ways)
-        middle = x + LANE * (_column(lane, both[0]) + 0.5)
-        y = rows.beside_cache(low, high)[-1][0] + (HEAD + 3 if len(both) > 1 else 5)
-        for band in both:
-            aside = LANE / 4 * (-1 if band.load else 1) if len(both) > 1 else 0.0
-            weight = _weight(lane, band, times)
+        number = _column(lane, both[0][0])
+        left, column = starts[number], drawn.columns[number]
+        y = rows.beside_cache(low, high)[-1][0] + 3
+        y += HEAD if any(not band.load for band, _, _ in both) else 0
+        beside = left + column.middle + max(weight.reach for _, weight, _ in both[:1]) + ASIDE
+        for band, weight, lines in both:
+            middle = left + (column.store if len(both) > 1 and not band.load else column.middle)
             shapes += standing(
-                _band_of(band, weight, lane), _band(band, weight, middle + aside, low, high, rows)
+                _band_of(band, weight, lane), _band(band, weight, middle, low, high, rows)
             )
-            top = y + (0 if band.load or len(both) > 1 else HEAD)
-            label = _label(band, weight, middle, top)
-            said += label
-            y += LINE * sum(isinstance(shape, Words) for shape in label)
-    for use, level, wide in zip(lane.uses, lane.levels, _chips(lane), strict=True):
+            said += standing(
+                Stands(band.buffer, statement=band.stages),
+                [
+                    Words(words, beside, y + LINE * (k + 1) - 4, role, "start")
+                    for k, (words, role) in enumerate(lines)
+                ],
+            )
+            y += LINE * len(lines)
+    chips = zip(lane.uses, lane.levels, drawn.chips(), drawn.names(), strict=True)
+    for use, level, wide, name in chips:
         said += standing(
             Stands(use.buffer, key=_key(lane, use.buffer)),
-            _chip(use, x + 3, wide, rows.tops[level], rows.names),
+            _chip(use, name, x + 3, wide, rows.tops[level], rows, form),
         )
     return shapes + said
+
+
+def _way(drawn: tuple[Band, _Weight, list[tuple[str, str]]]) -> tuple[int, int]:
+    return _route(drawn[0])
 
 
 def _route(band: Band) -> tuple[int, int]:
@@ -342,29 +447,47 @@ def _route(band: Band) -> tuple[int, int]:
 
 def thickness(size: int) -> float:
     """How many px wide a band of so many bytes is, the same in all pictures."""
-    return min(max(log2(size) - 4, THINNEST), THICKEST) if size > 0 else THINNEST
+    return min(max(log2(size) / 2 - 2, THINNEST), THICKEST) if size > 0 else THINNEST
 
 
 class _Weight(NamedTuple):
-    """How wide a band is in px, and was, None where that is the same; and its time in words."""
+    """How wide a band is in px, and was, None where that is the same.
+
+    And its fill, and its time in words, of which one that takes next to none has none; None where
+    it is drawn by its bytes.
+    """
 
     wide: float
     was: float | None
-    time: str
+    fill: str
+    time: str | None
+
+    @property
+    def reach(self) -> float:
+        """How far it goes to either side of its middle."""
+        return max(self.wide, self.was or 0.0) / 2
+
+    @property
+    def half(self) -> float:
+        """The same with its head."""
+        return max(self.reach, self.wide / 2 + WING)
 
 
 def _weight(lane: Lane, band: Band, times: Times | None) -> _Weight:
     """By its bytes or its time, which bands of one buffer and way share by their bytes."""
     if times is None:
         was = None if band.before is None else thickness(band.before)
-        return _Weight(thickness(band.bytes), was, "")
+        return _Weight(
+            thickness(band.bytes), was, heat(band.reuse) if band.load else "stored", None
+        )
     key = band.buffer, band.load
     alike = sum(other.bytes for other in lane.bands if (other.buffer, other.load) == key)
     share = band.bytes / alike if alike else 1.0
     us = times.now.get(key, 0.0) * share
     wide = times.width(us)
     was = times.width(times.before.get(key, 0.0) * share) if times.before is not None else wide
-    return _Weight(wide, was if abs(was - wide) >= 1 else None, us_text(us) if us else "")
+    before = was if abs(was - wide) >= 1 else None
+    return _Weight(wide, before, how_long(us, times.longest), us_text(us) if us else "")
 
 
 def _band(
@@ -374,13 +497,11 @@ def _band(
     wide = weight.wide
     point, back = (high, high - HEAD) if band.load else (low, low + HEAD)
     head = path(
-        "head", ((middle, point), (middle - wide / 2 - 4, back), (middle + wide / 2 + 4, back))
+        "head",
+        ((middle, point), (middle - wide / 2 - WING, back), (middle + wide / 2 + WING, back)),
     )
     pieces = rows.beside_cache(low, back) if band.load else rows.beside_cache(back, high)
-    drawn = [
-        (wide, heat(band.reuse) if band.load else "stored"),
-        (wide, "read" if band.load else "write"),
-    ]
+    drawn = [(wide, weight.fill), (wide, "read" if band.load else "write")]
     if weight.was is not None:
         drawn.append((weight.was, "ghost"))
     shapes: list[Shape] = [head]
@@ -408,31 +529,36 @@ def _key(lane: Lane, buffer: str) -> str:
     return first if buffer == first else f"{first}>{buffer}"
 
 
-def _label(band: Band, weight: _Weight, x: float, y: float) -> list[Shape]:
-    """Its bytes on it, its time, how often each cell is loaded, what it was."""
-    lines = [(f"{'↓' if band.load else '↑'} {size_text(band.bytes)}", "on")]
+def _said(band: Band, weight: _Weight, form: _Form, paired: bool) -> list[tuple[str, str]]:
+    """Its bytes, its time, how often each cell is loaded, where, what it was; or one of these.
+
+    Which way it goes its head tells, and where it is `paired` with another, an arrow, too.
+    """
+    arrow = f"{'↓' if band.load else '↑'} " if form.full or paired else ""
+    size = arrow + size_text(band.bytes)
+    if not form.full:
+        number = size if weight.time is None else weight.time and arrow + weight.time
+        return [(number, "words")] if number else []
+    lines = [(size, "words")]
     if weight.time:
-        lines.append((weight.time, "on-strong"))
+        lines.append((weight.time, "strong"))
     if band.load:
-        lines.append((times_each(band.reuse), "on-strong"))
+        lines.append((times_each(band.reuse), "words"))
     if band.at:
-        lines.append((_at_words(band.at), "on"))
+        lines.append((_at_words(band.at), "words"))
     if band.before is not None:
-        lines.append((f"({size_text(band.before)})", "on-muted"))
-    shapes = [
-        Words(words, x, y + LINE * (k + 1) - 4, role) for k, (words, role) in enumerate(lines)
-    ]
-    return standing(Stands(band.buffer, statement=band.stages), shapes)
+        lines.append((f"({size_text(band.before)})", "muted"))
+    return lines
 
 
-def _chip(use: BufferUse, x: float, wide: float, y: float, names: int) -> list[Shape]:
+def _chip(
+    use: BufferUse, name: Sequence[str], x: float, wide: float, y: float, rows: _Rows, form: _Form
+) -> list[Shape]:
     """A buffer: its name, for which there is room in so many lines, and its bytes."""
-    middle, below = x + wide / 2, y + LINE * (names - 1)
-    return [
-        Rect(x, y, wide, CHIP + LINE * (names - 1), "chip", round=3),
-        *(
-            Words(line, middle, y + 15 + LINE * k, "name")
-            for k, line in enumerate(name_lines(use.buffer, wide - 4))
-        ),
-        Words(size_text(use.bytes), middle, below + 29, "muted"),
-    ]
+    middle, more = x + wide / 2, LINE * (rows.names - 1)
+    shapes: list[Shape] = [Rect(x, y, wide, form.chip + more, "chip", round=3)]
+    first = y + (14 if form.full else 13)
+    shapes += [Words(line, middle, first + LINE * k, "name") for k, line in enumerate(name)]
+    if form.full:
+        shapes.append(Words(size_text(use.bytes), middle, y + 29 + more, "muted"))
+    return shapes

@@ -25,7 +25,7 @@ from workbench.draw.scene import (
     moving,
     width_of,
 )
-from workbench.draw.svg import drawn, svg, tag
+from workbench.draw.svg import both_forms, drawn, tag
 from workbench.history.write_whole import write_whole
 from workbench.insight import KIND_WORDS, Digit, Table, Track, Values
 
@@ -133,7 +133,7 @@ def _whole(number: re.Match[str]) -> str:
 def plain(picture: Picture) -> dict[str, Any]:
     """The picture as plain data: markup, texts, and `line`, the CSS of the strips' container."""
     return {
-        "strips": [svg(strip) for strip in picture.strips],
+        "strips": [both_forms(strip) for strip in picture.strips],
         "caption": picture.caption,
         "full": picture.full,
         "table": table_html(picture.table) if picture.table.rows else "",

@@ -156,7 +156,8 @@ class Scene:
     Where it is `still` it is for one selection alone, though others of its picture slide. Where it
     `scrolls` it is read row by row, or strip by strip: a pane that has no room for its words shows
     a part of it. Where its proportions are `free` they mean nothing: it may be stretched. Scenes
-    that are `joint` go on in each other: in a row they have one scale.
+    that are `joint` go on in each other: in a row they have one scale. `low` is the same, with
+    fewer words, for a pane in which these would meet.
     """
 
     width: float
@@ -167,6 +168,7 @@ class Scene:
     scrolls: bool = False
     free: bool = False
     joint: bool = False
+    low: Scene | None = None
 
     @property
     def words(self) -> list[str]:

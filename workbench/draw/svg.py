@@ -29,6 +29,14 @@ def svg(scene: Scene, label: str | None = None) -> str:
     return tag("svg", _about_drawing(scene, label), drawn(scene))
 
 
+def both_forms(scene: Scene) -> str:
+    """The drawing, and behind it that for a low pane, not shown until a script finds it needed."""
+    if scene.low is None:
+        return svg(scene)
+    about = {**_about_drawing(scene.low, None), "data-low": "", "style": "display:none"}
+    return svg(scene) + tag("svg", about, drawn(scene.low))
+
+
 def svg_in_text(scene: Scene, label: str | None = None) -> str:
     """The same in the colour of the words around it, whatever page it stands on.
 

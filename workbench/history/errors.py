@@ -18,6 +18,13 @@ class ScheduleError(Fail, RuntimeError):
     """
 
 
+class NotThere(ScheduleError):
+    """A step of a trace that works on what the program does not have: its `kind` and `name`."""
+
+    kind: str = ""
+    name: str = ""
+
+
 class UnknownVerb(ScheduleError, AttributeError):
     """A name that a schedule does not have: an attribute is not there, so `hasattr` is false."""
 

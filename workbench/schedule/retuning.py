@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from workbench.diag import count_text
-from workbench.history.errors import ScheduleError
+from workbench.history.errors import NotThere, ScheduleError
 from workbench.history.history import HistoryNode
 from workbench.history.step import Ref, Step, value_text
 from workbench.history.trace import Trace
@@ -78,6 +78,9 @@ def retuned(
         tied |= end.tied
         _, end = _replayed(cursor, fork(), {**changes, **tied})
     hint = stopped.error.hint
+    if isinstance(stopped.error, NotThere):
+        back = f"go back to step {stopped.place - 1} and take what follows anew"
+        hint = f"choose another number, or {back}"
     before, now = (len(one.node.after(number).keys) for one in (cursor, trial))
     if now != before:
         hint = (
@@ -167,11 +170,14 @@ def _spoilt(
     whole = error.args[0].rstrip(".").replace(f"Can't take {taking}", f"Can't take {told}")
     found = error.detail if whole in error.detail else f"{whole}.\n{error.detail}".rstrip()
     reason = whole.removeprefix(f"Can't take {told}").partition(": ")[2] or whole
+    if isinstance(error, NotThere):
+        reason = f"{error.kind} `{error.name}`, which it works on, is not there with these numbers"
+        found = ""
     refused = StepsRefused(
         f"Can't retune step {of(number)}: {told}, is refused: {reason}",
         asked=asked,
         where=error.where,
-        detail=f"{step.text}\n{found}",
+        detail=f"{step.text}\n{found}".rstrip(),
         hint=hint,
     )
     refused.step, refused.also = stopped.place, follow

@@ -19,7 +19,7 @@ from workbench.check.schedulable import (
 )
 from workbench.diag import Refusal
 from workbench.history import file
-from workbench.history.errors import ScheduleError, UnknownVerb
+from workbench.history.errors import NotThere, ScheduleError, UnknownVerb
 from workbench.history.handles import BlockHandle, Handle, LoopHandle, handle_of
 from workbench.history.history import TRIED, History, HistoryNode, Observer
 from workbench.history.step import Ref, Step, Value, value_text
@@ -580,11 +580,13 @@ class Schedule(Verbs):
         def handle(ref: Ref) -> Handle:
             key = locate(ref, here, func_name)
             if key is None:
-                raise ScheduleError(
+                refused = NotThere(
                     f"Can't take step {number}, {step.verb}: the program has no {ref.kind} "
                     f"`{ref.name}` where the trace has it",
                     hint="replay the trace on a program with the same blocks and loops",
                 )
+                refused.kind, refused.name = ref.kind, ref.name
+                raise refused
             return handle_of(self.history, key)
 
         args = map_refs(step.args, handle)

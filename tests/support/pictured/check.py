@@ -141,7 +141,7 @@ class _Check:
         if self.rng.random() < 0.5:
             names = [(name, load) for name in self.log.buffers for load in (True, False)]
             moved = {key: self.rng.uniform(0.01, 9) for key in names}
-            times = draw.Times(moved, None, 9.0)
+            times = draw.Times(moved, None, 9.0, 9.0)
         then = self.before_or_not()
         picture = self.picture("memory", before=then, times=times)
         before = self.before if then is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -40,13 +41,43 @@ def test_each_step_beside_its_neighbour_has_its_own_picture(tiled: Schedule, mac
     for pair in (*neighbours, *(pair[::-1] for pair in neighbours)):
         made = comparison(*pair, view, desk)
         assert json.loads(json.dumps(made)) == made
-        for shown, one in zip(made["pictures"], pair, strict=True):
+        alike = len(made["pictures"]) == 1
+        beside = zip(made["pictures"], pair[1:] if alike else pair, strict=True)
+        for shown, one in beside:
             sch.goto(one)
             (own,) = page(sch, view, desk)["pictures"].values()
-            assert shown["title"].startswith(f"{one.id} ")
+            assert shown["title"].startswith("The picture is the same" if alike else f"{one.id} ")
             parts = ("caption", "table") if machine == "tiles" else ("table",)
             for part in ("refusal",) if "refusal" in own else parts:  # of one without a kernel
                 assert shown["picture"][part] == own[part]
+
+
+def test_what_is_the_same_is_told_apart_from_what_differs_and_a_picture_once(tiled: Schedule):
+    """Of lesson 3's way: a sum's start changes no tile, a bind does."""
+    pairs = {node.label: (node.parent, node) for node in tiled.history if node.parent is not None}
+    decomposed = next(label for label in pairs if label.startswith("decompose_reduction"))
+    made = comparison(*pairs[decomposed], View(machine="tiles"), Desk())
+    assert [shown["title"] for shown in made["pictures"]] == ["The picture is the same for both"]
+    assert ">same<" not in made["table"]
+    *_, same = made["folded"]
+    (count,) = re.findall(r"^(\d+) same$", same["label"])
+    assert same["table"].count("<tr>") - 1 == int(count) > 0
+
+    bound = next(pair for label, pair in pairs.items() if label.startswith("bind"))
+    made = comparison(*bound, View(machine="tiles"), Desk())
+    assert len(made["pictures"]) == 2
+    made = comparison(next(iter(tiled.history)), tiled.node, View(machine="tiles"), Desk())
+    more, *_ = made["folded"]
+    assert made["table"].count("<tr>") == 1 + 3 and re.match(r"\d+ more$", more["label"])
+    assert ">same<" not in more["table"]
+
+
+def test_a_title_is_what_the_history_says(tiled: Schedule):
+    sch = tiled.fork()
+    sch.mark("tiled")
+    first, last = next(iter(sch.history)), sch.node
+    made = comparison(first, last, View(machine="who"), Desk())
+    assert f"{last.id} {last.label.partition('(')[0]} (tiled)" in made["table"]
 
 
 def test_a_selection_of_one_program_is_left_out_of_the_other():

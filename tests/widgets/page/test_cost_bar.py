@@ -13,6 +13,7 @@ from benchmarks.matmuls import blocking_with_shared, matmul, naive
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
+from workbench.draw import LONG, how_long
 from workbench.insight import Fault
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
@@ -101,6 +102,8 @@ def test_a_row_for_each_resource_the_longest_first():
     assert {row["name"] for row in rows} == {
         *("launch", "issue", "arithmetic", "L1", "shared", "L2", "device", "latency")
     }
+    shares = [row["share"] for row in rows]
+    assert shares[0] == 100 and shares == sorted(shares, reverse=True), "the deepest fill is first"
     lengths = [row["at"] for row in rows]
     assert lengths[0] == 1.0 and lengths == sorted(lengths, reverse=True)
 
@@ -274,6 +277,23 @@ def test_a_time_is_modelled_anew_once_a_compiler_has_told_registers(
     latency = [next(t for t in one.terms if t.resource == "latency") for one in found]
     waves = 2**20 / 256 / 132
     assert latency[0].us < latency[1].us and f"{-(-waves // 1):.3g} times" in latency[1].words
+
+
+def test_one_time_has_one_fill_in_the_bar_and_in_memory():
+    """What the kernel is busy with longest has all of the hue; a band of A_shared has its share."""
+    sch = Schedule(matmul(1024))
+    blocking_with_shared(sch, 8, 8, 8, 8, 8)
+    lab = wb.lab(Schedule(sch.func), panes=["memory"], costs=["modelled time"])
+    rows = modelled(lab)["rows"]
+    told = modelled_time.modelled_of(sch.func, lab.session.desk.gpu)
+    (strip, *_) = lab.session.page["pictures"]["memory"]["strips"]
+    for buffer in ("A_shared", "B_shared"):
+        role = how_long(told.moved()[buffer, True], told.terms[0].us)
+        group = re.search(rf'data-name="{buffer}"[^>]*data-key="load[^>]*>(.*?)</g>', strip)
+        assert group and role in group.group(1)
+    assert [row["share"] for row in rows] == [
+        LONG[how_long(term.us, told.terms[0].us)].share for term in told.terms
+    ]
 
 
 def test_the_bar_says_how_its_rows_add_up():

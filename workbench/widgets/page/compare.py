@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -22,15 +24,16 @@ from workbench.widgets.page.view import View
 
 
 def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[str, Any]:
-    """The diff from `a` to `b`, one table of differences, and of each the picture in `view`.
+    """The diff from `a` to `b`, what differs and what is the same, and the pictures in `view`.
 
-    Each picture is chosen for its own program: the other may have other axes and buffers.
+    Each picture is chosen for its own program: the other may have other axes and buffers. Where
+    both are the same there is one.
     """
     one, other = functions(a, b)
     shown, timed = (not desk.hides(what, one, other) for what in TOPICS)
     text = {"label": "what changed", **program_lines(one, other, desk.keys, desk.lines)}
     names = {**desk.names(one).about, **desk.names(other).about}
-    pictures = [
+    pictures: list[dict[str, Any]] = [
         {
             "title": title(node),
             "picture": shown_picture(picture, desk, func, None, before, steps_to(node, picture)),
@@ -38,10 +41,18 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
         for node, func, before in ((a, one, None), (b, other, one))
         if (picture := picture_name(desk.at(func), view, desk.gpu))
     ]
+    if len(pictures) == 2 and len({_drawn(one["picture"]) for one in pictures}) == 1:
+        pictures = [{**pictures[1], "title": SAME}]
+    differs, *folded = _told(differences(a, b, desk, timed)) if shown else [_hidden(a, b)]
     return {
         "names": names,
         "text": text,
-        "table": draw.table_html(differences(a, b, desk, timed) if shown else _hidden(a, b)),
+        "table": draw.table_html(differs) if differs.rows else "",
+        "folded": [
+            {"label": f"{len(rows.rows)} {kind}", "table": draw.table_html(rows)}
+            for kind, rows in zip(("more", "same"), folded, strict=False)
+            if rows.rows
+        ],
         "costs": shown_costs(desk, one, other),
         "bar": shown_bar(desk, one, other),
         "times": _timing(one, other) if timed else {"offer": False, "text": ""},
@@ -50,6 +61,8 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     }
 
 
+SEEN = 3  # rows of what differs that are seen at once: pictures have room below them
+SAME = "The picture is the same for both"
 TOPICS: tuple[Topic, ...] = ("counts", "time")
 
 
@@ -58,8 +71,20 @@ def functions(a: HistoryNode, b: HistoryNode) -> tuple[PrimFunc, PrimFunc]:
     return a.mod[b.func_name], b.func
 
 
+_MEANT = re.compile(r' data-(?!short)[a-z]+="[^"]*"|<title>.*?</title>', re.DOTALL)
+
+
+def _drawn(picture: dict[str, Any]) -> str:
+    """What is seen of it: what its shapes stand for may have other names."""
+    if not picture.get("strips"):
+        return json.dumps(picture)  # why there is none
+    return _MEANT.sub("", "".join(picture["strips"])) + json.dumps(picture.get("track"))
+
+
 def title(node: HistoryNode) -> str:
-    return f"{node.id} {node.mark or node.label}"
+    """As the history has it: its number and verb, and the name that it was given."""
+    verb, _, _ = node.label.partition("(")
+    return f"{node.id} {verb}" + (f" ({node.mark})" if node.mark else "")
 
 
 def measuring(a: PrimFunc, b: PrimFunc) -> str:
@@ -102,6 +127,16 @@ def differences(a: HistoryNode, b: HistoryNode, desk: Desk, timed: bool = True) 
     ]
     times = _times(one, other) if timed else []
     return Table(_heads(a, b, "counted; times recorded" if times else "counted"), (*rows, *times))
+
+
+def _told(table: Table) -> list[Table]:
+    """The first rows that differ, those that no count can tell ahead; the others; what is same."""
+    same = tuple((name, before) for name, before, _, change in table.rows if change == "same")
+    differs = sorted(
+        (row for row in table.rows if row[-1] != "same"), key=lambda row: bool(row[-1])
+    )
+    parts = (tuple(differs[:SEEN]), tuple(differs[SEEN:]))
+    return [*(Table(table.columns, rows) for rows in parts), Table(("counted", "both"), same)]
 
 
 def _heads(a: HistoryNode, b: HistoryNode, kind: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench import runtime
 from workbench.diag import Fail
+from workbench.draw import LONG, how_long
 from workbench.insight import Modelled, Term
 from workbench.insight.launched import UNHIDDEN, us_text
 from workbench.ir import Block, PrimFunc
@@ -157,11 +158,15 @@ def _roof(func: PrimFunc, name: str) -> float | None:
 
 
 def _row(desk: Desk, func: PrimFunc, term: Term, longest: float) -> dict[str, Any]:
-    """A resource: its time, as a share of the longest too, why, and the statements that ask."""
+    """A resource: its time, as a share of the longest too, why, and the statements that ask.
+
+    `share` percent of the hue fill it, as they fill what takes so long in a picture.
+    """
     return {
         "name": term.resource,
         "us": us_text(term.us),
         "at": term.us / longest if longest else 0.0,
+        "share": LONG[how_long(term.us, longest)].share,
         "words": term.words,
         "parts": [
             {

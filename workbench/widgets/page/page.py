@@ -155,7 +155,8 @@ def band_times(desk: Desk, func: PrimFunc, before: PrimFunc | None) -> Times | N
     if not desk.widest:
         return None
     then = None if before is None else seen_time(desk, before)
-    return Times(moved, None if then is None else then.moved(), desk.widest)
+    then_moved = None if then is None else then.moved()
+    return Times(moved, then_moved, desk.widest, now.terms[0].us)
 
 
 def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:

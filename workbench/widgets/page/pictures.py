@@ -439,7 +439,7 @@ def covered_pane(name: str, func: PrimFunc) -> dict[str, Any]:
         strips = draw.covered_of(func, name.partition(":")[0], _KEPT)
     except Fail:
         return PICTURE  # why there is none may tell, too
-    return {**PICTURE, "strips": [draw.svg(strip) for strip in strips]}
+    return {**PICTURE, "strips": [draw.both_forms(strip) for strip in strips]}
 
 
 def slid_pane(name: str, func: PrimFunc, like: Mapping[str, Any]) -> dict[str, Any]:

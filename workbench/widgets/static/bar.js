@@ -45,7 +45,7 @@ function markOn({ role, at, words }) {
 
 const GAP = 4; // px between words
 
-/** Words stand on the side of their line where there is room beside those that matter more. */
+/** Words stand above the bar where there is room, beside their line, which reaches up there. */
 const fitted = new ResizeObserver((axes) => {
   for (const { target } of axes) fit(target);
 });
@@ -57,22 +57,16 @@ function fit(axis) {
     box.left >= left &&
     box.right <= right &&
     taken.every((one) => box.left >= one.right + GAP || one.left >= box.right + GAP);
-  const ticks = [...axis.querySelectorAll(".wb-tick")];
-  const ends = [...axis.querySelectorAll(".wb-span")].map((el) => el.getBoundingClientRect().right);
-  const lines = [...ticks.map((tick) => tick.getBoundingClientRect().left), ...ends];
-  for (const tick of ticks) {
+  for (const tick of axis.querySelectorAll(".wb-tick")) {
     const words = tick.firstChild;
     words.hidden = false;
-    const inside = tick.dataset.role === "longest"; // on what is shaded up to its line
     const boxOf = (leftward) => {
       tick.classList.toggle("wb-tick-left", leftward);
       return words.getBoundingClientRect();
     };
-    const sides = [inside, !inside].filter((leftward) => free(boxOf(leftward)));
-    const crossed = (box) => lines.filter((x) => x > box.left && x < box.right).length;
-    const side = sides.sort((a, b) => crossed(boxOf(a)) - crossed(boxOf(b)))[0];
-    const struck = tick.dataset.role === "term" && side !== undefined && crossed(boxOf(side));
-    words.hidden = side === undefined || struck; // the line stays, and its row tells it
+    const side = [false, true].find((leftward) => free(boxOf(leftward)));
+    words.hidden = side === undefined; // the line stays, and its row tells it
+    tick.classList.toggle("wb-tick-told", !words.hidden);
     if (!words.hidden) taken.push(boxOf(side));
   }
 }

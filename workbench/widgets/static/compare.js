@@ -33,7 +33,24 @@ export function comparePane(lab) {
 
   function beside({ title, picture }) {
     const parts = [...pictureView(picture, title), sayingView(picture, title)];
-    return h("div", {}, h("h4", {}, title), ...parts);
+    return h("div", {}, h("h4", { title }, title), ...parts);
+  }
+
+  /** What differs, and, folded, what else, and what is the same. */
+  function differences({ table, folded }) {
+    const tableOf = (text, label) => {
+      const box = h("div.wb-table", { role: "group", "aria-label": label });
+      box.append(markup(text));
+      return box;
+    };
+    return [
+      table
+        ? tableOf(table, "differences")
+        : h("p.wb-note", {}, "Nothing that is counted differs."),
+      ...folded.map((rows) =>
+        h("details", {}, h("summary", {}, rows.label), tableOf(rows.table, rows.label)),
+      ),
+    ];
   }
 
   function draw() {
@@ -59,8 +76,6 @@ export function comparePane(lab) {
       );
       return;
     }
-    const table = h("div.wb-table", { role: "group", "aria-label": "differences" });
-    table.append(markup(compared.table));
     const page = { names: compared.names };
     pane.replaceChildren(
       title,
@@ -71,10 +86,10 @@ export function comparePane(lab) {
         h(
           "div",
           {},
-          h("div.wb-beside", {}, compared.pictures.map(beside)),
           h("h4", {}, "What differs"),
-          table,
+          ...differences(compared),
           ...times(compared).filter(Boolean),
+          h("div.wb-beside", {}, compared.pictures.map(beside)),
         ),
       ),
     );

@@ -3,10 +3,12 @@
 
 const [SMALL, LARGE] = [12, 15]; // px of words
 const ROOMY = 0.8; // smaller than that a picture shows its short words, or its pane scrolls
+const CLOSE = 0.94; // smaller than that lines of words that stand close would meet
 const TIGHT = 0.75; // smaller than that lines of words would meet: they shrink, too
 const SMALLEST = 0.5; // and no shape is drawn: its pane scrolls
 const TALL = 2.5; // times its width to which a picture is stretched at most
-const BESIDE = 0.6; // of a comparison's height are for its pictures
+const BESIDE = 0.4; // of a comparison's height are for its pictures, at least
+const SAYINGS = 48; // px of what is said over and below each
 const BAR = 15; // px that a scroll bar may take
 const BELOW_TIME = 150; // below what runs in time, at least
 const EDGE = 1; // px left free around all that is drawn, for its lines
@@ -16,43 +18,81 @@ const inks = new WeakMap(); // what is drawn in a strip, which is measured once
 
 /** Make the strips that are shown in `body` as large as it allows. */
 export function fillPane(body) {
+  const lows = [...body.querySelectorAll(".wb-strips > svg[data-low]")];
+  lower(lows, false);
+  const close = fillShown(body).some((scales) => Math.min(...scales) < CLOSE);
+  if (!lows.length || !close) return;
+  lower(lows, true); // words of which some are left out
+  fillShown(body);
+}
+
+/** Show the drawings for a low pane, or those before them. */
+function lower(lows, low) {
+  for (const strip of lows) {
+    strip.style.display = low ? "" : "none";
+    strip.previousElementSibling.style.display = low ? "none" : "";
+  }
+}
+
+/** Make what is shown as large as `body` allows; the two scales of each. */
+function fillShown(body) {
   const strips = [...body.querySelectorAll(".wb-strips > svg")];
   const shown = strips.filter((strip) => strip.style.display !== "none");
   const above = body.querySelector(".wb-track")?.offsetHeight ?? 0;
   const wide = body.offsetWidth - 1; // which may be rounded up
   const high = Math.max(body.clientHeight - above - 1, above && BELOW_TIME);
-  if (!shown.length || wide < 1 || high < 1) return;
+  if (!shown.length || wide < 1 || high < 1) return [];
   const drawn = shown.map((strip) => ({ strip, ...inkOf(strip) }));
   const rows = rowsOf(drawn, wide, high);
   const heights = rows.map((row) => Math.max(...row.map(({ size }) => size[1])));
   const all = sum(heights);
-  const least = shown.some(scrolls) ? ROOMY : SMALLEST;
+  const least = Math.max(...shown.map(leastOf));
   const room = all * least > high ? wide - BAR : wide;
-  rows.forEach((row, k) => {
+  return rows.flatMap((row, k) => {
     const height = Math.max((high * heights[k]) / all, heights[k] * least);
     const across = sum(row.map(({ size }) => size[0]));
     const wides = row.map(({ size }) => (room * size[0]) / across);
     const scales = row.map((one, n) => scalesOf(one, wides[n], height));
     const one = Math.min(...scales.flat()); // what goes on beside it is as tall
     row.forEach((drawn, n) => put(drawn, wides[n], ...(isJoint(drawn) ? [one, one] : scales[n])));
+    return scales;
   });
 }
 
 /** Make pictures beside each other as large as the narrowest of them allows, at one scale. */
 export function fillBeside(pane) {
+  const lows = [...pane.querySelectorAll(".wb-beside .wb-strips > svg[data-low]")];
+  lower(lows, false);
+  const scale = fillEqually(pane);
+  if (!lows.length || scale >= CLOSE) return;
+  lower(lows, true);
+  fillEqually(pane);
+}
+
+/** Make those that are shown equally large; their scale. */
+function fillEqually(pane) {
   const strips = [...pane.querySelectorAll(".wb-beside .wb-strips > svg")];
   const drawn = strips
     .filter((strip) => strip.style.display !== "none")
     .map((strip) => ({ strip, ...inkOf(strip), wide: strip.parentElement.clientWidth }));
-  if (!drawn.length || !drawn.every(({ wide }) => wide)) return;
-  const high = pane.clientHeight * BESIDE;
+  if (!drawn.length || !drawn.every(({ wide }) => wide)) return 1;
+  const above = pane.querySelector(".wb-beside").getBoundingClientRect().top;
+  const left = pane.getBoundingClientRect().bottom - above - pane.scrollTop - SAYINGS;
+  const high = Math.max(left, pane.clientHeight * BESIDE);
   const scale = Math.min(...drawn.map(({ edges, wide }) => oneScale(edges, wide, high)));
   for (const one of drawn) put(one, one.wide, scale, scale);
+  return scale;
 }
 
 /** Whether it is read row by row, and its pane scrolls sooner than its words are small. */
 function scrolls(strip) {
   return "scrolls" in strip.dataset;
+}
+
+/** The scale below which its pane scrolls. */
+function leastOf(strip) {
+  if (!scrolls(strip)) return SMALLEST;
+  return "low" in strip.dataset ? CLOSE : ROOMY; // nothing more can be left out
 }
 
 /** Whether its proportions are free, and all of its words, which stand close, stay. */
@@ -146,7 +186,7 @@ function oneScale(edges, wide, high, least = SMALLEST) {
 
 /** The two scales of a strip: what is free in its proportions takes all of the room. */
 function scalesOf({ strip, edges }, wide, high) {
-  const least = scrolls(strip) ? ROOMY : SMALLEST;
+  const least = leastOf(strip);
   const one = oneScale(edges, wide, high, least);
   if (!isFree(strip)) return [one, one];
   const box = (across, down) => boxAt(edges, across, down, !scrolls(strip)).size;

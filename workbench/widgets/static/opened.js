@@ -70,7 +70,7 @@ export function openedCosts(lab, menu) {
   }
 
   /** A resource: how long it is busy and why; opened, the statements that ask for it. */
-  function resource({ name, us, at, words, parts }, unfolded) {
+  function resource({ name, us, at, share, words, parts }, unfolded) {
     return h(
       "details",
       { "data-row": name, open: unfolded.includes(name) },
@@ -81,7 +81,10 @@ export function openedCosts(lab, menu) {
         h(
           "span.wb-resource-axis",
           { "aria-hidden": "true" },
-          h("span.wb-span", { "data-of": "longest", style: `width:${100 * at}%` }),
+          h("span.wb-span", {
+            "data-of": "longest",
+            style: `width:${100 * at}%;--share:${share}%`,
+          }),
         ),
         h("span.wb-resource-us", {}, us),
         h("span.wb-resource-words", {}, words),
