@@ -1,19 +1,21 @@
-"""Lesson 5: 2 x 2 outputs for each of 8 x 16 threads, 32 steps of k at a time."""
+"""Lesson 5: one row of outputs for a thread, and tiles so deep that few barriers are left."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from workbench.lesson import in_shared
 from workbench.schedule import Schedule
 
 
-def solve(sch: Schedule) -> None:
-    """Take the steps on `sch`."""
-    in_shared(sch, (2, 2), (8, 16), 32)
+def solve(rows: int, sch: Schedule) -> None:
+    """Take the steps on `sch`, of which a thread has `rows` x 1 outputs."""
+    in_shared(sch, (rows, 1), (8, 16), 128)
 
 
 SOLUTIONS = {
-    "searched_tiles": solve,
-    "searched_tiles 2": solve,
-    "searched_tiles 3": solve,
-    "searched_tiles 4": solve,
+    "searched_tiles": partial(solve, 1),
+    "searched_tiles 2": partial(solve, 2),
+    "searched_tiles 3": partial(solve, 1),
+    "searched_tiles 4": partial(solve, 4),
 }

@@ -179,3 +179,23 @@ def test_words_on_the_axis_have_room_or_are_left_out(plain: Plain, wide: int):
     assert axis.evaluate(STRUCK) == []
     beside = axis.evaluate(BESIDE)
     assert len(beside) == number and max(beside) <= 5, "words stand beside their line"
+
+
+def test_panes_stay_where_they_are_when_a_lesson_s_guess_is_made(plain: Plain):
+    """Else what is said below a picture comes under the mouse, and opens over the picture."""
+    sch = Schedule(product(1024, 1024, 1024))
+    sch.mark("start")
+    lesson.in_shared(sch, (4, 4), (16, 16), 16)
+    sch.goto("start")
+    lesson.in_shared(sch, (8, 8), (8, 8), 8)
+    modelled_of(sch.func, "nvidia/h100")
+    asked = lesson.question("searched_time")
+    one = wb.lab(sch, costs=["modelled time"], question=asked, target="nvidia/h100")
+    lab = plain.open([one]).locator(".wb-lab")
+    lab.get_by_label("your guess in µs").fill("200")
+    saying, costs = lab.locator(".wb-saying").first, lab.locator(".wb-costs")
+    before = saying.bounding_box(), costs.bounding_box()
+    lab.get_by_role("button", name="guess", exact=True).click()
+    expect(lab).to_contain_text("You say: 200 µs")
+    expect(lab.locator(".wb-guess")).to_contain_text("Your guess is kept.")
+    assert (saying.bounding_box(), costs.bounding_box()) == before

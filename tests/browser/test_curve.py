@@ -20,6 +20,11 @@ def test_a_curve_is_drawn_and_kept(plain: Plain, tmp_path: Path, monkeypatch: py
     (tmp_path / "my-work").mkdir()
     expected = lesson.expect("05_let_the_machine_search")
     shown = plain.show(expected.view())
+    svg = shown.locator("svg").first
+    ticks = [one.bounding_box() for one in svg.locator("text.wb-muted", has_text="µs").all()]
+    first = svg.locator("text.wb-on-strong").first.bounding_box()
+    assert first is not None and ticks
+    assert first["x"] > max(tick["x"] + tick["width"] for tick in ticks if tick), "beside the axis"
     third = shown.get_by_role("slider", name="the best after 10 trials")
     third.focus()
     for key in ("PageDown", "ArrowDown", "ArrowUp"):

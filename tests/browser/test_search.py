@@ -139,6 +139,31 @@ def test_a_long_record_is_pointed_at_and_played_again(plain: Plain):
     assert points(plain, "used") == correct and points(plain, "failed") == 0
 
 
+JUPYTERLAB = """
+.jp-OutputArea-output dt { font-weight: bold; float: left; width: 20%; padding: 0; margin: 0; }
+.jp-OutputArea-output dd { float: left; width: 80%; padding: 0; margin: 0; }
+"""
+
+
+def test_decisions_stand_beside_their_names_where_jupyterlab_has_a_style_of_its_own(plain: Plain):
+    page, tried = plain.page, tuning.show(lines_of(20))
+    tried._choices = tuple(tuning.Choice(f"threads of {name}") for name in "ijk34567")
+    view = Watching(tried, 0)
+    view.running = False
+    view._tell()
+    root = plain.show(view.view)
+    page.add_style_tag(content=JUPYTERLAB)
+    page.evaluate("() => document.body.classList.add('jp-OutputArea-output')")
+    root.locator(".wb-search-field").focus()
+    page.keyboard.press("Home")
+    pairs = root.locator("dl > div").all()
+    assert len(pairs) == 8
+    for pair in pairs:
+        name, said = pair.locator("dt").bounding_box(), pair.locator("dd").bounding_box()
+        assert name is not None and said is not None
+        assert said["x"] >= name["x"] + name["width"] and name["height"] < 24, "one line"
+
+
 def spot_of(ground: dict[str, Any], x: float, seconds: float, scale: float) -> Position:
     """Where a point stands on the screen, from the upper left corner of the drawing."""
     return {"x": x * scale, "y": (ground["y"][0] + ground["y"][1] * log(seconds)) * scale}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from workbench import draw
@@ -35,6 +37,17 @@ def test_a_bar_is_as_long_as_the_best_takes_longer():
     assert "✕ 64 threads are fewer than 128" in words and "4.00 ×" in words
     assert picture.table.rows[1][3] == "64 threads are fewer than 128"
     assert picture.caption == "k matters most: without it, the best takes 4.00 times as long."
+
+
+def test_what_is_the_same_in_both_is_named_below_the_axis():
+    """Else one who counts the bars takes it for what a rule refuses."""
+    without = draw.ablation_picture(told(2.0))
+    picture = draw.ablation_picture(replace(told(2.0), same=(("j", "16"), ("k", "32"))))
+    words = picture.strips[0].words
+    assert words[-4:] == ["j", "16, the same in both", "k", "32, the same in both"]
+    assert picture.strips[0].height == without.strips[0].height + 40
+    rows = [("j", "16", "the same", "", ""), ("k", "32", "the same", "", "")]
+    assert picture.table.rows[1:] == tuple(rows)
 
 
 @pytest.mark.parametrize(

@@ -124,3 +124,13 @@ def test_points_are_rows_for_a_browser():
         assert row[4:] == [list(one.trial.parents), row[5], one.outcome.reason]
         assert [said.replace("×", " × ") for said in row[5].split("|")] == [*decided(one, ())]
         assert row[3] == pytest.approx(one.trial.predicted, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "how, told", [("modelled", True), ("recorded", False), ("measured", False)]
+)
+def test_where_nothing_was_run_the_picture_says_that_the_model_grades_itself(how, told: bool):
+    ended = [Ended(Trial(0, 0, 1, (), (), "p", 2e-6), Outcome("correct", how, (2e-6,)))]
+    said = draw.search_caption(ended)
+    assert said.startswith(f"1 trial: the best takes 2.00 µs ({how}), trial 0.")
+    assert ("Nothing was run: the model that ranks candidates tells their times" in said) == told

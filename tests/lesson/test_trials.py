@@ -21,7 +21,7 @@ from workbench.ir.equal import structural_hash
 from workbench.lesson import record, spaces
 from workbench.lesson.expect import KEPT
 from workbench.lesson.programs import product
-from workbench.lesson.trials import Trials, _decision, time_of
+from workbench.lesson.trials import Trials, _decision, _wrong, time_of
 from workbench.tuning import Space
 
 FIVE = "05_let_the_machine_search"
@@ -64,19 +64,22 @@ def test_trials_are_spent_refused_and_kept(by_hand: Trials, folder: Path):
     numbers = (8, 8, 8, 8, 8)
     assert by_hand.spend(numbers, (16, 16, 8, 8, 8), numbers) is by_hand
     assert repr(by_hand) == (
-        "1 of 2 trials spent; best 155 µs, recorded (NVIDIA H100 80GB HBM3, recorded).\n"
+        "1 of 2 trials spent; best 155 µs (NVIDIA H100 80GB HBM3, recorded).\n"
         "0  (8, 8, 8, 8, 8)  155 µs, recorded  155 µs\n"
         "–  (16, 16, 8, 8, 8)  refused: 256 sums do not fit the registers of a thread"
     )
     assert by_hand._repr_html_().count("<tr>") == 3
     again = Trials(FIVE, by_hand.program, by_hand.space, 2, by_hand.by)
     assert [one.trial.decisions for one in again.ended] == [(2, 2, 0, 0, 1)]
-    with pytest.raises(Fail) as spent:
-        again.spend((4, 4, 16, 16, 16), (4, 4, 16, 16, 32))
-    assert str(spent.value) == (
-        "Can't try (4, 4, 16, 16, 32): all 2 trials are spent.\n"
-        f"do:    compare them with the machine's; to begin again, delete {FIVE}_by_hand.jsonl"
+    again.spend((4, 4, 16, 16, 16), (4, 4, 16, 16, 32))
+    assert repr(again) == (
+        "2 of 2 trials spent; best 73.4 µs (NVIDIA H100 80GB HBM3, recorded). Compare them with "
+        f"the machine's; to begin again, delete my-work/{FIVE}_by_hand.jsonl.\n"
+        "0  (8, 8, 8, 8, 8)  155 µs, recorded  155 µs\n"
+        "1  (4, 4, 16, 16, 16)  73.4 µs, recorded  73.4 µs\n"
+        "–  (4, 4, 16, 16, 32)  refused: all 2 trials are spent"
     )
+    assert again.file == folder / "my-work" / f"{FIVE}_by_hand.jsonl" and again.file.is_file()
     assert again.best is not None and time_of(again.best) == "73.4 µs, recorded"
     drawn = lesson.beside(lesson.expect(FIVE), again, tuning.read(again.file))
     assert repr(drawn) == "In the end: by hand 73.4 µs, by machine 73.4 µs."
@@ -87,21 +90,34 @@ def test_trials_are_spent_refused_and_kept(by_hand: Trials, folder: Path):
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
-        ((8, 8, 8), "Can't try (8, 8, 8): the space has 5 choices."),
-        ((3, 8, 8, 8, 8), "Can't choose 3: it is one of 2, 4, 8, 16."),
+        ((8, 8, 8), "(8, 8, 8)  refused: the space has 5 choices, a number for each"),
+        (8, "(8,)  refused: the space has 5 choices, a number for each"),
+        ((8, 8, 5, 8, 8), "(8, 8, 5, 8, 8)  refused: threads down: 5 is none of 8, 16, 32"),
+        ((8, "x", 8, 8, 8), "(8, 'x', 8, 8, 8)  refused: columns: 'x' is none of 2, 4, 8, 16"),
     ],
 )
-def test_numbers_that_are_none_of_the_space(by_hand: Trials, numbers: tuple, said: str):
-    with pytest.raises(Fail) as refused:
-        by_hand.spend(numbers)
-    assert str(refused.value).splitlines()[0] == said
+def test_numbers_that_are_none_of_the_space(numbers: object, said: str):
+    """They name the choice, and leave the rows of what was tried before and after."""
+    make, own = PROGRAMS[FIVE]
+
+    @tuning.choices("rows", "columns", "threads down")
+    def space(sch: wb.Schedule) -> None:
+        own(sch)
+
+    by_hand = Trials(FIVE, make(), space, 2, tuning.Replayed(lines_of(FIVE)))
+    by_hand.spend((8, 8, 8, 8, 8), numbers, (4, 4, 16, 16, 16))  # type: ignore[arg-type]
+    assert repr(by_hand).splitlines()[1:] == [
+        "0  (8, 8, 8, 8, 8)  155 µs, recorded  155 µs",
+        "1  (4, 4, 16, 16, 16)  73.4 µs, recorded  73.4 µs",
+        f"–  {said}",
+    ]
 
 
 def test_factors_that_do_not_make_the_loop():
-    domain = tuning.candidate(lesson.layer(), spaces.layer_tiles, CUDA, (), Random(0)).domains[0]
-    assert _decision(domain, [128, 4, 1]) == (128, 4, 1)
-    with pytest.raises(Fail, match=r"Can't choose \(128, 4\): \[128, 4\] has 2 of 3 factors"):
-        _decision(domain, (128, 4))
+    made = tuning.candidate(lesson.layer(), spaces.layer_tiles, CUDA, (), Random(0))
+    channels = tuning.Choice("channels", made.domains[0])
+    assert _decision(channels, [128, 4, 1]) == (128, 4, 1) and not _wrong(channels, [128, 4, 1])
+    assert _wrong(channels, (128, 4)) == "[128, 4] has 2 of 3 factors"
 
 
 def test_the_curve_that_is_expected_is_kept_once(folder: Path):
@@ -123,9 +139,10 @@ def test_the_curve_that_is_expected_is_kept_once(folder: Path):
     assert lesson.expect(FIVE).seconds == ()  # whatever a file holds
 
 
-def test_which_decision_mattered_by_names_of_ones_own():
-    best = wb.tune(VECTOR, space=space, target="nvidia/h200", trials=12, progress=lambda done: None)
+def test_which_decision_mattered_by_the_names_of_the_choices():
+    own = tuning.choices("tile", "vector")(lambda sch: space(sch))
+    best = wb.tune(VECTOR, space=own, target="nvidia/h200", trials=12, progress=lambda done: None)
     slow = max(best.tried.lines.ended, key=lambda one: one.seconds)
-    told = lesson.which_mattered(best, slow.trial.number, ["tile", "vector"])
-    assert {row[0] for row in told.picture.table.rows} <= {"tile", "vector"}
+    told = lesson.which_mattered(best, slow.trial.number)
+    assert {row[0] for row in told.picture.table.rows} == {"tile", "vector"}
     assert re.match("(tile|vector) matters most: ", repr(told)) and "<svg" in told._repr_html_()

@@ -95,7 +95,8 @@ def test_an_ablation_measures_the_best_without_each_of_its_decisions(best: tunin
             one = tuning.candidate(VECTOR, space, target.get("cuda"), given, Random(0))
             assert parts[name].ratio == pytest.approx(planted(one) / tried.best.seconds)
     table = draw.ablation_picture(told).table
-    assert len(table.rows) == len(parts)
+    assert len(told.same) == 2 - len(parts) and not {name for name, _ in told.same} & set(parts)
+    assert len(table.rows) == 2
     with pytest.raises(tuning.NotTried, match="Can't put decisions back to those of trial 999"):
         tried.ablation(999)
 

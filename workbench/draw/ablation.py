@@ -13,6 +13,7 @@ from workbench.runtime.timing import in_digits
 from workbench.tuning.ablation import Ablation, Without
 
 WIDE, ROW, BAR, TOP = 740.0, 34.0, 12.0, 40.0  # px: the scene, a decision, its bar, above them
+LINE = 20.0  # px: a decision that is the same in both, below the axis
 LEFT, RIGHT = 250.0, 640.0  # px of the axis; what the ratio is stands behind it
 SAME = 1.01  # times as long tell nothing: runs differ as much
 LEAST = 2.0  # times: the axis goes at least so far
@@ -32,26 +33,32 @@ def ablation_picture(told: Ablation) -> Picture:
         Words(f"times as long, {told.again.how}", RIGHT, 34, "muted", "end"),
     ]
     foot = TOP + ROW * len(told.parts)
+    high = foot + 22 + LINE * len(told.same)
     for tick in (1, 2, 5, 10, 20, 50, 100, 1000):
         if tick <= most:
             shapes.append(path("grid", ((_x(tick, most), TOP), (_x(tick, most), foot))))
             shapes.append(Words(f"{tick} ×", _x(tick, most), foot + 15, "muted"))
     for k, part in enumerate(sorted(told.parts, key=lambda part: -(part.ratio or 0))):
         shapes += standing(Stands(title=_said(part)), _bar(part, TOP + ROW * k, most))
+    for k, (choice, decision) in enumerate(told.same):
+        y = foot + 22 + LINE * (k + 1) - 6
+        shapes.append(Words(choice, 2, y, "name", "start"))
+        shapes.append(Words(f"{decision}, the same in both", LEFT + 4, y, "muted", "start"))
     caption = _caption(told)
     return Picture(
-        (Scene(WIDE, foot + 22, tuple(shapes)),),
+        (Scene(WIDE, high, tuple(shapes)),),
         caption,
         ablation_table(told),
         told.again.how,
         full=f"{caption} Each bar is the best with that one decision put back to the other "
-        "trial's; what could not be made has no bar.",
+        "trial's; what could not be made has no bar, and says why.",
     )
 
 
 def ablation_table(told: Ablation) -> Table:
     """The same as rows."""
     rows = [(p.choice, p.decision, p.instead, _time(p), _ratio(p)) for p in told.parts]
+    rows += [(choice, decision, "the same", "", "") for choice, decision in told.same]
     return Table(("choice", "the best's", "in its place", "time", "times as long"), tuple(rows))
 
 

@@ -11,7 +11,7 @@ from workbench.draw.search import LEFT, Ground, curve_ground, time_text
 from workbench.insight import Table
 
 ENDS = (2e-5, 5e-3)  # s of the axis: the same before and after, so that it gives nothing away
-ROLES = ("asked", "write", "new")  # dashed, thin, thick: told apart without a colour
+ROLES = ("asked", "chosen-joined", "new")  # dashed; the learner's hue, which is lighter; ink
 SAMPLE, APART = 36.0, 24.0  # px of a line in the legend, and between its entries
 
 Curve = Sequence[tuple[int, float]]

@@ -35,6 +35,10 @@ REASONS = 12  # rows of the other
 ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0)
 TICKS = ((8, ENDS[:-1]), (1001, (1.0, 2.0, 5.0)), (float("inf"), (1.0,)))
 FAILED = tuple(status for status in STATUSES if status != "correct")
+BY_ITSELF = (
+    "Nothing was run: the model that ranks candidates tells their times, too. None is tried twice, "
+    "so that later ones are what was left."
+)
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
@@ -175,7 +179,8 @@ def search_caption(ended: Sequence[Ended]) -> str:
     """How many trials there were, and which was the best."""
     if not ended:
         return "No trial has ended yet."
-    return f"{count_text(len(ended), 'trial')}: {best_text(ended)}."
+    said = f"{count_text(len(ended), 'trial')}: {best_text(ended)}."
+    return f"{said} {BY_ITSELF}" if ended[0].outcome.how == "modelled" else said
 
 
 def best_text(ended: Sequence[Ended]) -> str:

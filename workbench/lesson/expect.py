@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
@@ -149,19 +149,13 @@ def beside(expected: Expected, by_hand: Trials, machine: str | Path | tuning.Lin
     return Drawn(draw.curves_picture(expected.curve, tried, of, how))
 
 
-def which_mattered(best: tuning.Tuned, other: int, names: Sequence[str] = ()) -> Drawn:
+def which_mattered(best: tuning.Tuned, other: int) -> Drawn:
     """The winner with one decision after the other put back to that of the trial `other`.
 
-    All is measured as the search was. `names` are those of the choices, in their order. Raises
-    NotTried for a trial that there is not.
+    All is measured as the search was. Raises NotTried for a trial that there is not.
 
     >>> best = wb.tune(add, target="nvidia/h200", trials=2)
     >>> isinstance(lesson.which_mattered(best, 0), lesson.Drawn)
     True
     """
-    told = best.tried.ablation(other)
-    if names:
-        called = dict(zip((one.name for one in best.tried.choices), names, strict=True))
-        parts = tuple(replace(part, choice=called[part.choice]) for part in told.parts)
-        told = replace(told, parts=parts)
-    return Drawn(draw.ablation_picture(told))
+    return Drawn(draw.ablation_picture(best.tried.ablation(other)))

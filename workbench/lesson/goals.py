@@ -295,17 +295,17 @@ def at_most_shared(most: int) -> Measure:
 
 
 @once
-def microseconds(func: PrimFunc) -> float | None:
-    """The modelled time on the GPU of the lessons; None where there is none."""
-    return insight.modelled(kernels(func, GPU), target.get(GPU)).us
+def microseconds(func: PrimFunc, gpu: str = GPU) -> float | None:
+    """The modelled time on a GPU, by default that of the lessons; None where there is none."""
+    return insight.modelled(kernels(func, gpu), target.get(gpu)).us
 
 
-def at_most_modelled(most: float) -> Measure:
-    """Little modelled time on an H200, in µs."""
+def at_most_modelled(most: float, gpu: str = GPU) -> Measure:
+    """Little modelled time on a GPU, by default an H200, in µs."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
-        us = microseconds(func)
+        us = microseconds(func, gpu)
         return us is not None and us <= most, "no modelled time" if us is None else f"{us:.2f} µs"
 
     why = "It is the time that the program's own loads, turns and waits come to on that GPU."
-    return Measure(f"at most {most:.2f} µs on {target.get(GPU).title}, modelled", found, why)
+    return Measure(f"at most {most:.2f} µs on {target.get(gpu).title}, modelled", found, why)

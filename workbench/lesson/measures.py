@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from math import inf, prod
 
-from workbench import insight, target
+from workbench import insight, script, target
 from workbench.check.kernels import extent_of
 from workbench.diag import Fail, count_text
 from workbench.ir import Buffer, For, Kernel, PrimFunc, dtypes, walk
@@ -214,11 +215,19 @@ def _shortest(among: Mapping[str, PrimFunc]) -> str:
 
 
 def _shortest_recorded(among: Mapping[str, PrimFunc]) -> str:
-    """By the times of lesson 12's space, in which each of them is."""
-    ended = lines_of("12_auto_scheduling").ended
-    known = {one.trial.program: one.seconds for one in ended}
-    return min(among, key=lambda words: known[structural_hash(among[words])])
+    """By the times of a lesson's space, the one in which all of them are."""
+    for lines in map(lines_of, RECORDED):
+        program = script.parse(lines.header.program)
+        name = program.name if isinstance(program, PrimFunc) else ""
+        known = {one.trial.program: one.seconds for one in lines.ended}
+        own = {words: structural_hash(replace(func, name=name)) for words, func in among.items()}
+        if known.keys() >= set(own.values()):
+            return min(own, key=lambda words: known[own[words]])
+    raise Fail("Can't tell which was the fastest: no record has them all")
 
+
+RECORDED = ("05_let_the_machine_search", "12_auto_scheduling")
+"""Lessons of whose space all was run."""
 
 AMONG: Mapping[str, Callable[[Mapping[str, PrimFunc]], str]] = {
     "fewest loads": _fewest_loads,

@@ -12,7 +12,7 @@ from random import Random
 
 from workbench import script, tuning
 from workbench import target as targets
-from workbench.diag import Fail, count_text
+from workbench.diag import count_text
 from workbench.draw import table_html, time_text
 from workbench.draw.pictures import GPU
 from workbench.insight import Table
@@ -21,8 +21,9 @@ from workbench.ir.equal import structural_hash
 from workbench.lesson.record import WORK
 from workbench.runtime.devices import device
 from workbench.schedule import Schedule
-from workbench.tuning import Ended, Measurer, Space, Trial
-from workbench.verbs.choices import CategoricalDomain, Decision, Domain
+from workbench.tuning import Choice, Ended, Measurer, Space, Trial
+from workbench.tuning.decided import choices_of
+from workbench.verbs.choices import CategoricalDomain, Decision
 from workbench.version import __version__
 
 TRIALS = 20
@@ -57,7 +58,7 @@ class Trials:
         self.target = targets.get(GPU)
         self.refused: list[tuple[tuple[object, ...], str]] = []
         first = tuning.candidate(program, space, self.target, (), Random(0))
-        self.domains: tuple[Domain, ...] = first.domains
+        self.choices = choices_of(space, first)
         self.file = Path.cwd() / WORK / f"{name}_by_hand.jsonl"
         self.ended: list[Ended] = tuning.read(self.file).ended if self.file.is_file() else []
 
@@ -70,21 +71,23 @@ class Trials:
     def spend(self, *many: Sequence[object]) -> Trials:
         """Try each of `many`, numbers in the order of the choices; shown, it is all that was tried.
 
-        Raises Fail where numbers are none of the space's, and once all trials are spent.
+        What cannot be tried is refused with the reason, and the others are tried.
         """
-        for numbers in many:
-            self._try(tuple(numbers))
+        for one in many:
+            self._try(tuple(one) if isinstance(one, list | tuple) else (one,))
         return self
 
     def _try(self, numbers: tuple[object, ...]) -> None:
-        decisions = self._decisions(numbers)
+        wrong = self._wrong(numbers)
+        if wrong:
+            self.refused.append((numbers, wrong))
+            return
+        decisions = tuple(map(_decision, self.choices, numbers))
         if any(one.trial.decisions == decisions for one in self.ended):
             return
         if len(self.ended) >= self.of:
-            raise Fail(
-                f"Can't try {numbers}: all {self.of} trials are spent"[:119],
-                hint=f"compare them with the machine's; to begin again, delete {self.file.name}",
-            )
+            self.refused.append((numbers, f"all {self.of} trials are spent"))
+            return
         made = tuning.candidate(self.program, self.space, self.target, decisions, Random(0))
         if made.kernel is None:
             self.refused.append((numbers, made.reason))
@@ -97,6 +100,14 @@ class Trials:
             kept.append([trial, one])
         self.ended.append(one)
 
+    def _wrong(self, numbers: tuple[object, ...]) -> str:
+        """Why `numbers` are none of the space's; "" where they are."""
+        if len(numbers) != len(self.choices):
+            return f"the space has {count_text(len(self.choices), 'choice')}, a number for each"
+        pairs = zip(self.choices, numbers, strict=True)
+        found = ((choice.name, _wrong(choice, number)) for choice, number in pairs)
+        return next((f"{name}: {why}" for name, why in found if why), "")
+
     @property
     def _header(self) -> tuning.Header:
         text, of = script.show(self.program), self.by.device
@@ -104,22 +115,11 @@ class Trials:
             text, "by hand", self.target.name, of, "", "", __version__, "by hand", 0, 1
         )
 
-    def _decisions(self, numbers: tuple[object, ...]) -> tuple[Decision, ...]:
-        """What was decided, by the numbers that are chosen."""
-        if len(numbers) != len(self.domains):
-            raise Fail(
-                f"Can't try {numbers}: the space has {count_text(len(self.domains), 'choice')}"[
-                    :119
-                ],
-                hint="write one number, or one tuple of factors, for each",
-            )
-        return tuple(map(_decision, self.domains, numbers))
-
     # --- what is shown ---------------------------------------------------------------------------
 
     def _numbers(self, one: Ended) -> str:
-        pairs = zip(self.domains, one.trial.decisions, strict=True)
-        return str(tuple(_number(domain, decision) for domain, decision in pairs))
+        pairs = zip(self.choices, one.trial.decisions, strict=True)
+        return str(tuple(_number(choice, decision) for choice, decision in pairs))
 
     @property
     def table(self) -> Table:
@@ -137,8 +137,12 @@ class Trials:
     def caption(self) -> str:
         """How many are spent, and what came of it."""
         spent = f"{len(self.ended)} of {self.of} trials spent"
-        best = f"; best {time_of(self.best)}" if self.best else ""
-        return f"{spent}{best} ({self.by.device})."
+        best = f"; best {time_text(self.best.seconds)}" if self.best else ""
+        told = f"{spent}{best} ({self.by.device})."
+        if len(self.ended) < self.of:
+            return told
+        again = f"to begin again, delete {WORK}/{self.file.name}"
+        return f"{told} Compare them with the machine's; {again}."
 
     def __repr__(self) -> str:
         rows = ("  ".join(map(str, row)).rstrip() for row in self.table.rows)
@@ -170,26 +174,26 @@ def time_of(one: Ended) -> str:
     return f"{time_text(one.seconds)}, {outcome.how}"
 
 
-def _decision(domain: Domain, number: object) -> Decision:
-    """What is decided where `number` is chosen."""
+def _wrong(choice: Choice, number: object) -> str:
+    """Why a choice has no such number; "" where it has."""
+    domain = choice.domain
+    assert domain is not None
     if isinstance(domain, CategoricalDomain):
-        if number in domain.candidates:
-            return list(domain.candidates).index(number)
-        wrong = f"it is one of {', '.join(map(str, domain.candidates))}"
-    else:
-        given = tuple(number) if isinstance(number, list | tuple) else number
-        wrong = domain.wrong(given)
-        if not wrong:
-            return given  # type: ignore[return-value]
-    raise Fail(
-        f"Can't choose {number!r}: {wrong}"[:119],
-        hint="choose another one; the choices stand in the space's first lines",
-    )
+        given = ", ".join(map(str, domain.candidates))
+        return "" if number in domain.candidates else f"{number!r} is none of {given}"
+    return domain.wrong(tuple(number) if isinstance(number, list) else number)
 
 
-def _number(domain: Domain, decision: Decision) -> object:
+def _decision(choice: Choice, number: object) -> Decision:
+    """What is decided where `number` is chosen, which is not wrong."""
+    if isinstance(choice.domain, CategoricalDomain):
+        return list(choice.domain.candidates).index(number)  # type: ignore[arg-type]
+    return tuple(number) if isinstance(number, list) else number  # type: ignore[return-value]
+
+
+def _number(choice: Choice, decision: Decision) -> object:
     """What stands for a decision: the number itself, or the factors."""
-    if isinstance(domain, CategoricalDomain):
+    if isinstance(choice.domain, CategoricalDomain):
         assert isinstance(decision, int)
-        return domain.candidates[decision]
+        return choice.domain.candidates[decision]
     return decision

@@ -27,12 +27,16 @@ class Without:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What the decisions of trial `best` are worth, beside those of trial `other`, one by one."""
+    """What the decisions of trial `best` are worth, beside those of trial `other`, one by one.
+
+    `same` are the choices in which both decided the same, each with what that is.
+    """
 
     best: int
     other: int
     again: Outcome  # the best's, in this run
     parts: tuple[Without, ...]
+    same: tuple[tuple[str, str], ...] = ()
 
 
 def without_each(

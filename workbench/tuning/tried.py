@@ -199,14 +199,17 @@ class Tried:
                 hint="give a trial with as many decisions as the best, or none",
             )
         made = self.candidate(best.trial.number)  # the space still makes what was measured
+        own = choices_of(self.search.space, made)  # others may have met other choices
         again, parts = without_each(
             best.trial.decisions,
             start.decisions,
-            choices_of(self.search.space, made),  # its own: others may have met other choices
+            own,
             self.search.candidate,
             self.measurer().submit,
         )
-        return Ablation(best.trial.number, start.number, again, parts)
+        both = zip(own, best.trial.decisions, start.decisions, strict=True)
+        same = tuple((choice.name, choice.said(mine)) for choice, mine, its in both if mine == its)
+        return Ablation(best.trial.number, start.number, again, parts, same)
 
     def _other(self, best: Ended) -> Trial:
         """The first correct trial of the same choices: the best itself, where there is no other."""

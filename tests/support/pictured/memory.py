@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from tests.support.pictured.log import Event, ProgramLog, in_order
@@ -48,8 +49,10 @@ def check_memory(
     times: Times,
 ) -> None:
     """All that the picture says of what lies where and is moved how often."""
-    check_names(tally, log, picture)
-    _Memory(tally, log, kernels, picture, before, times).check()
+    low = tuple(strip.low or strip for strip in picture.strips)  # for a pane that is low
+    for drawn in (picture, replace(picture, strips=low)):
+        check_names(tally, log, drawn)
+        _Memory(tally, log, kernels, drawn, before, times).check()
 
 
 class _Memory:
@@ -163,12 +166,13 @@ class _Memory:
     def words(self, words: Words) -> None:
         label, of = words.label, words.of
         rules: list[Rule] = [
-            (r"([↓↑]) (\d.*)", lambda m: self.amount(words, m[1], m[2])),
+            (r"([↓↑]) (\d.* [KMG]?i?B)", lambda m: self.amount(words, m[1], m[2])),
+            (r"(\d[^ ]* [KMG]?i?B)", lambda m: self.amount(words, "", m[1])),
             (r"(× [\d.,e+]+)", lambda m: self.reused(words, m[1])),
             (r"at line (\d+)|line (\d+)", lambda m: self.line(words, int(m[1] or m[2]))),
             (r"at (\w+)", lambda m: self.at(words, m[1])),
             (r"\((\d.*)\)", lambda m: self.earlier(words, m[1])),
-            (r"([\d.,e+-]+ µs)", lambda m: self.timed(words, m[1])),
+            (r"(?:[↓↑] )?([\d.,e+-]+ µs)", lambda m: self.timed(words, m[1])),
         ]
         if of.key == "work" or label == "work":
             rules = [(r"(.*)", lambda m: self.work(m[1], of))]
@@ -183,7 +187,7 @@ class _Memory:
         elif words.role == "name":
             rules = [(r"(.*)", lambda m: self.tally.same(
                 "names on buffers", self.line_by_line(of), of.buffer, m[1]))]  # fmt: skip
-        elif words.role == "muted":
+        elif words.role == "muted" and not label.startswith("("):
             held = bytes_text(self.held(of.buffer))
             rules = [
                 (r"(.*)", lambda m: self.tally.same("bytes of buffers", m[1], held, of.buffer))
@@ -208,8 +212,8 @@ class _Memory:
         return [of for of in self.bands if (of.buffer, of.statement) == same]
 
     def amount(self, words: Words, way: str, text: str) -> None:
-        load = way == "↓"
-        bands = [of for of in self.like(words) if of.key.startswith("load") == load]
+        ways = {"↓": "load", "↑": "store", "": ("load", "store")}
+        bands = [of for of in self.like(words) if of.key.startswith(ways[way])]
         known = [bytes_text(self.carried(of)) for of in bands]
         self.tally.among("bytes on bands", text, known, str(words.of))
 

@@ -59,7 +59,9 @@ function render({ model, el }) {
 
   function handle(number, x, k) {
     const mark = drawn("circle", { class: "wb-chosen", r: 8, cx: x, tabindex: 0, role: "slider" });
-    const words = drawn("text", { class: "wb-on-strong", x, "text-anchor": "middle" });
+    // the first would run into the axis
+    const stands = k ? { x, "text-anchor": "middle" } : { x: x - 8, "text-anchor": "start" };
+    const words = drawn("text", { class: "wb-on-strong", ...stands });
     mark.setAttribute("aria-label", `the best after ${number} trials`);
     mark.setAttribute("aria-valuemin", least * 1e6);
     mark.setAttribute("aria-valuemax", most * 1e6);

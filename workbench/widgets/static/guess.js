@@ -10,6 +10,7 @@ const FACTOR = 2; // of an arrow key
 export function guessRow(lab) {
   let name = ""; // of the guess that is set,
   let value = 0; // at so much
+  let high = 0; // px of the row in which it was made
   const told = h("p.wb-guess-told", { role: "status" });
   return { parts };
 
@@ -21,10 +22,18 @@ export function guessRow(lab) {
       const asks = own ? `Guess first: ${guess.text}` : "Your guess:";
       return [h("div.wb-guess", {}, h("span.wb-guess-ask", {}, ...prose(asks)), setter(guess))];
     }
+    if (!own && guess && !guess.told && high && guess.name === name) return [kept()];
     if (!own || !guess.told) return [];
     const [head, rest] = guess.told;
     told.replaceChildren(h("b", {}, head), " ", ...prose(`${rest} ${guess.why}`));
     return [told];
+  }
+
+  /** Its row stays until it is decided: panes that grew would come under the mouse. */
+  function kept() {
+    const row = h("div.wb-guess", {}, h("span.wb-guess-ask", {}, "Your guess is kept."));
+    row.style.minHeight = `${high}px`;
+    return row;
   }
 
   function setter(guess) {
@@ -46,7 +55,10 @@ export function guessRow(lab) {
       oninput: typed,
       onkeydown: onKey,
     });
-    const guessed = () => lab.send({ do: "guess", name: guess.name, number: number.value });
+    const guessed = () => {
+      high = axis.closest(".wb-guess").offsetHeight;
+      lab.send({ do: "guess", name: guess.name, number: number.value });
+    };
     const onsubmit = (event) => {
       event.preventDefault();
       guessed();
