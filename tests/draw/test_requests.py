@@ -11,6 +11,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.draw.test_pictures import PHONE
 from tests.insight.test_served import SHARED
+from tests.support.gpu_programs import parsed
 from workbench import draw, script
 from workbench.diag import Fail
 from workbench.draw.banks import banks_scene, runs_text
@@ -247,3 +248,23 @@ def test_runs_of_numbers():
             first, _, last = part.partition("–")
             back += range(int(first), int(last or first) + 1)
         assert back == numbers
+
+
+def test_a_block_in_which_no_lane_asks_is_told_so():
+    """The third block has nothing to do."""
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((96,), "float32"), B: T.Buffer((96,), "float32")):
+    for b in T.thread_binding(3, thread="blockIdx.x"):
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("B"):
+                v = T.axis.spatial(96, b * 32 + i)
+                T.where(b < 2)
+                B[v] = A[v]
+""")
+    there, nobody = (
+        draw.picture_of(func, "sectors", select={"access": 0, "blockIdx.x": block})
+        for block in (1, 2)
+    )
+    assert there.caption == "Each of 2 reads of A: 4 sectors, the least."
+    assert nobody.caption == "No lane asks here; the worst read of A: 4 sectors."

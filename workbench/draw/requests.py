@@ -103,7 +103,10 @@ def _caption(requests: Requests, lanes: Lanes, at: Mapping[str, int], words: _Wo
     takes = count_text(lanes.cost, words.unit)
     takes += ", the least" if lanes.cost == lanes.least else f", {lanes.least} would do"
     one, many = f"{requests.kind} of {requests.buffer}", f"{requests.kind}s of {requests.buffer}"
-    if requests.count == 1:
+    if not lanes.cost:
+        worst = f"the worst {one}: {count_text(requests.worst_cost, words.unit)}"
+        forms = [f"No lane asks here; {worst}.", "No lane asks here."]
+    elif requests.count == 1:
         forms = [f"The only {one}: {takes}.", f"The only one: {takes}."]
     elif requests.alike == requests.count:
         forms = [f"Each of {requests.count:,} {many}: {takes}.", f"Each: {takes}."]

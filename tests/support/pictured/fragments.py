@@ -38,7 +38,8 @@ WMMA = (
 
 def _of_wmma(tally: Tally, log: ProgramLog, match: re.Match[str], buffer: str) -> None:
     """A warp holds factors twice: 16 halves of each in a thread, CUDA's `num_elements` says."""
-    twice = 1 if "accumulator" in log.buffers[buffer].scope else 2
+    kept = log.buffers[buffer]
+    twice = 1 if "accumulator" in kept.scope + kept.tag else 2
     registers = twice * 16 * 16 // 32 * int(dtypes.itemsize(match[4])) // 4
     told = (match[2], int(match[5]))
     tally.same("registers of fragments", told, (buffer, registers), match[0])

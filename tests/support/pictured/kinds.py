@@ -104,6 +104,7 @@ KINDS = frozenset(
     lanes on boxes
     lanes on boxes of fragments
     lanes served together
+    lanes that ask nothing
     lanes with a thread
     lanes without a thread
     left out: two buffers of one name

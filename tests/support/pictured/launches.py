@@ -79,9 +79,14 @@ def rounded(gpu: Target, shared: int) -> int:
 
 def shared_of(log: KernelLog) -> int:
     """The bytes of its shared arrays, each from a multiple of its alignment on."""
+    widest: dict[str, int] = {}
+    for node in in_order(log.kernel.body):
+        widest[node.buffer.name] = max(widest.get(node.buffer.name, 1), _bytes(node))
     total = 0
     for buffer in log.kernel.allocs:
         if buffer.scope.startswith("shared"):
+            each = widest.get(buffer.name, int(dtypes.itemsize(buffer.type)))
+            total = -(-total // each) * each
             total += int(prod(buffer.shape)) * int(dtypes.itemsize(buffer.type))
     return total
 

@@ -56,14 +56,16 @@ def clocks(log: KernelLog) -> list[int] | None:
 
 
 def _lines(requests: Mapping[Any, Request], key: Any, wide: int) -> int | None:
-    """The lines of a request as the model has them: what its block and its turns add to the
-    addresses of the threads counts within a sector; None where that is not the same for all."""
+    """The lines of a request as the model has them: of where thread 0 is, what lies beyond a sector
+    counts; None where that is not the same for all lanes."""
     block, warp, turns, element = key
-    first = requests.get(((0,) * len(block), warp, (0,) * len(turns), element), {})
+    origin = (0,) * len(block), (0,) * len(turns)
+    zero = requests.get((origin[0], 0, origin[1], element), {}).get(0)
+    first = requests.get((origin[0], warp, origin[1], element), {})
     moved = {address - first.get(lane, -1) for lane, address in requests[key].items()}
-    if len(moved) != 1 or not requests[key].keys() <= first.keys():
+    if zero is None or len(moved) != 1 or not requests[key].keys() <= first.keys():
         return None
-    shift = moved.pop() % SECTOR
+    shift = (zero + moved.pop()) % SECTOR - zero
     ends = ((first[lane] + shift + k) // LINE for lane in requests[key] for k in (0, wide - 1))
     return len({*ends})
 

@@ -198,12 +198,19 @@ class _Request:
             if match[5]:
                 tally.same("the worst in captions", int(match[5]), worst, line)
 
+        def nobody(match: re.Match[str]) -> None:
+            tally.same("lanes that ask nothing", self.lanes, {}, line)
+            self.named(match[1], match[2])
+            if match[3]:
+                tally.same("the worst in captions", match[3], counted(worst, UNIT[self.scope]))
+
         tally.read(line, [
             (rf"The only (?:(read|write) of ([\w.]+)|one): {takes}()\.", this),
             (rf"Each(?: of ([\d,]+) (read|write)s of ([\w.]+)): {takes}\.", each),
             (rf"The worst of ([\d,]+) (read|write)s of ([\w.]+): {takes}\.", worst_one),
             (rf"This (read|write) of ([\w.]+): {takes}; the worst: (\d+)\.", this),
             (rf"(?:Each|The worst|This one): ()(){takes}()\.", this),
+            (r"No lane asks here(?:; the worst (read|write) of ([\w.]+): ([\d,]+ \w+))?\.", nobody),
         ])  # fmt: skip
 
     def named(self, kind: str | None, buffer: str | None) -> None:

@@ -165,7 +165,7 @@ class _Tiles:
                 self.words(name, shape)
             elif isinstance(shape, Words):
                 self.tally.read(shape.label, fixed("↗ reads", "↘ writes", "both", "× times"))
-            elif isinstance(shape, Rect) and of.cells and of.statement:
+            elif isinstance(shape, Rect) and of.cells and of.statement and shape.role != "ghost":
                 self.cells(shape, name)
             if of.title:
                 self.title(name, of.title)
