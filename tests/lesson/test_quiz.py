@@ -42,9 +42,20 @@ def test_each_question_has_its_answer_and_says_when_others_are_right(name: str):
     for i in items:
         assert i.choices[-1] == NOT_SURE and 4 <= len(set(i.choices)) == len(i.choices) <= most
         assert set(i.verdict.wrong) == set(i.choices) - {i.verdict.truth, NOT_SURE}
-        assert ("__global__" in i.code) == (i.shown == "CUDA")
+        assert ("__global__" in i.code) == (i.shown == "CUDA") and bool(i.code) == bool(i.shown)
         assert i.code.startswith("// launch: grid (") == (i.shown == "CUDA")
         assert i.verdict.why[-1] == "." and i.verdict.truth not in i.text
+
+
+def test_a_question_of_several_programs_shows_none_and_a_record_tells_its_answer():
+    """Its words say all that it asks about."""
+    (item,) = QUIZZES["12_wins"].made()
+    shown = lesson.quiz("12_wins")
+    assert (item.code, item.shown) == ("", "")
+    assert "<pre" not in shown.inner() and "<pre" in lesson.quiz("05_wins").inner()
+    send(shown, item=0, choice=item.choices.index("(4, 128, 1), (1, 1, 7), (7, 1, 1), 4"))
+    assert f"the record says “{item.verdict.truth}”. The tutorial" in shown.given[0]["told"]
+    assert item.verdict.reply(NOT_SURE)[0] == f"The record says “{item.verdict.truth}”."
 
 
 def test_an_answer_is_told_kept_and_stays(here: Path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,17 +16,20 @@ from workbench.ir import PrimFunc
 from workbench.lesson.calls import Programs
 from workbench.lesson.content import Entry, contents
 from workbench.lesson.faults import lesser
-from workbench.lesson.measures import AMONG, MEASURES, OF_LAUNCHES, cell_of
+from workbench.lesson.measures import AMONG, MEASURES, OF_LAUNCHES, TOLD_BY, cell_of
 from workbench.lesson.predict import why_who, would_be_right
 from workbench.lower import least_target
 from workbench.runtime.building import build
 from workbench.script import show
-from workbench.widgets.page.question import NOT_SURE, Verdict
+from workbench.widgets.page.question import NOT_SURE, PROGRAM, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question on the `code` that stands with it, in the language `shown`."""
+    """One question on the `code` that stands with it, in the language `shown`.
+
+    Both are "" where the question says all that it is about.
+    """
 
     text: str
     shown: str
@@ -66,10 +69,12 @@ def _item(entry: Entry) -> Item:
     of, why = entry.text("of", ""), entry.text("why", "")
     slips = entry.texts("slips", {})
     if measure in AMONG:
-        seen, among = programs.read("seen"), programs.table("among")
+        seen = programs.read("seen") if entry.has("seen") else None
+        among = programs.table("among")
         entry.end()
         truth = AMONG[measure]({words: make() for words, make in among.items()})
-        return asked(text, shown, seen(), Verdict(truth, why, slips))
+        by = TOLD_BY.get(measure, PROGRAM)
+        return asked(text, shown, seen and seen(), Verdict(truth, why, slips, by))
     program, others = programs.read("program"), programs.table("others")
     seen = programs.read("seen") if entry.has("seen") else program
     entry.end()
@@ -88,12 +93,14 @@ def _item(entry: Entry) -> Item:
     return asked(text, shown, code, Verdict(found(subject), reason, {**wrong, **slips}))
 
 
-def asked(text: str, shown: str, seen: PrimFunc, verdict: Verdict) -> Item:
+def asked(text: str, shown: str, seen: PrimFunc | None, verdict: Verdict) -> Item:
     """A question whose choices are the truth and what is wrong, each with what is said of it."""
     choices = sorted({verdict.truth, *verdict.wrong}, key=lambda choice: (_numbers(choice), choice))
     wrong = {choice: said for choice, said in verdict.wrong.items() if choice != verdict.truth}
+    own = replace(verdict, wrong=wrong)
+    if seen is None:
+        return Item(text, "", "", (*choices, NOT_SURE), own)
     language = "CUDA" if "CUDA" in shown else "TensorIR"
-    own = Verdict(verdict.truth, verdict.why, wrong)
     return Item(text, language, SHOWN[shown](seen), (*choices, NOT_SURE), own)
 
 

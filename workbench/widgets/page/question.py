@@ -17,6 +17,7 @@ Topic = Literal["who", "counts", "time"]
 """What a place of a lab tells of a program: who computes which cell, how much of anything there is,
 or how long it takes."""
 
+PROGRAM = "the program"  # which says what is true, where no record does
 NOT_SURE = "not sure"  # the last choice of every question, and as good as any other
 
 
@@ -24,20 +25,21 @@ NOT_SURE = "not sure"  # the last choice of every question, and as good as any o
 class Verdict:
     """The true answer, in the words of the choices (though it may be none of them), and why.
 
-    `wrong` says of other choices when they would be true.
+    `wrong` says of other choices when they would be true; `by` is what told the answer.
     """
 
     truth: str
     why: str
     wrong: Mapping[str, str] = field(default_factory=dict)
+    by: str = PROGRAM
 
     def reply(self, choice: str) -> tuple[str, str]:
         """What is said to one who chose it: the outcome, and what there is to say of the choice."""
         if choice == self.truth:
             return "✓ You were right.", ""
         if choice == NOT_SURE:
-            return f"The program says “{self.truth}”.", ""
-        said = f"You said “{choice}”; the program says “{self.truth}”."
+            return f"{self.by.capitalize()} says “{self.truth}”.", ""
+        said = f"You said “{choice}”; {self.by} says “{self.truth}”."
         return "✕ It came out differently.", f"{said} {self.wrong.get(choice, '')}".rstrip()
 
 

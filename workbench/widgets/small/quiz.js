@@ -52,6 +52,9 @@ function tellNext(model, parts) {
   parts[k].box.scrollIntoView({ block: "start" });
 }
 
+const program = ({ code, shown }) =>
+  make("pre", { textContent: code, tabIndex: 0, role: "region", ariaLabel: shown });
+
 function question(model, item, k) {
   // buttons: an arrow moves between radio buttons by choosing, and the first answer stays
   const buttons = item.choices.map((choice, j) => {
@@ -65,7 +68,7 @@ function question(model, item, k) {
     "div.wb-quiz-item",
     {},
     said("p.wb-quiz-ask", `<b>${k + 1}.</b> ${item.text}`),
-    make("pre", { textContent: item.code, tabIndex: 0, role: "region", ariaLabel: item.shown }),
+    ...(item.code ? [program(item)] : []),
     make("div.wb-quiz-choices", { role: "group", ariaLabel: `answers to ${k + 1}` }, ...buttons),
     told,
   );

@@ -62,7 +62,7 @@ class QuizView(Small):
     def inner(self) -> str:
         """The questions with their choices."""
         items = "".join(
-            f"<p><b>{number}.</b> {item['text']}</p>{preformatted(item['code'])}"
+            f"<p><b>{number}.</b> {item['text']}</p>{_program(item['code'])}"
             f"<ul>{''.join(f'<li>○ {choice}</li>' for choice in item['choices'])}</ul>"
             for number, item in enumerate(self.asked, 1)
         )
@@ -80,6 +80,10 @@ def _marked(item: Mapping[str, Any]) -> dict[str, Any]:
         "code": item["code"],
         "choices": [prose(choice) for choice in item["choices"]],
     }
+
+
+def _program(code: str) -> str:
+    return preformatted(code) if code else ""
 
 
 def _outcome_of(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
