@@ -112,6 +112,8 @@ function rowsOf(drawn, wide, high) {
     const rows = [];
     for (let k = 0; k < drawn.length; k += count) rows.push(drawn.slice(k, k + count));
     const across = Math.max(...rows.map((row) => sum(row.map(({ size }) => size[0]))));
+    const close = wide / across < ROOMY && drawn.some(({ strip }) => scrolls(strip));
+    if (count > 1 && close) break; // words would meet, and there is room below
     const down = sum(rows.map((row) => Math.max(...row.map(({ size }) => size[1]))));
     const scale = Math.min(wide / across, high / down);
     if (scale > best.scale) best = { scale, rows };
@@ -177,11 +179,14 @@ function largest(size, room, most = 16) {
   return low;
 }
 
-/** The scale with which a strip has so much room; it is no smaller than can be read, if it may. */
+/**
+ * The scale with which a strip has so much room; it is no smaller than can be read, if it may.
+ * Where its words alone have none, the pane scrolls.
+ */
 function oneScale(edges, wide, high, least = SMALLEST) {
   const both = largest((scale) => boxAt(edges, scale, scale).size[0] / wide, 1);
   const upright = largest((scale) => boxAt(edges, scale, scale).size[1] / high, 1);
-  return Math.max(Math.min(both, upright), Math.min(least, both));
+  return both ? Math.max(Math.min(both, upright), Math.min(least, both)) : least;
 }
 
 /** The two scales of a strip: what is free in its proportions takes all of the room. */
@@ -193,7 +198,7 @@ function scalesOf({ strip, edges }, wide, high) {
   const upright = largest((scale) => box(scale, scale)[1] / high, 1);
   const across = largest((scale) => box(scale, upright)[0] / wide, 1);
   const down = largest((scale) => box(across, scale)[1] / high, 1, across * TALL);
-  return [across, Math.max(down, least)];
+  return [across || least, Math.max(down, least)];
 }
 
 /** Draw a strip so large, in the middle of so many px. */
