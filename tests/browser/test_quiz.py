@@ -81,3 +81,9 @@ def test_a_program_of_fifty_lines_is_seen_whole(plain: Plain):
     programs = plain.show(lesson.quiz("03_end")).locator("pre")
     assert max(programs.evaluate_all("(all) => all.map((pre) => pre.scrollHeight)")) > 800
     assert programs.evaluate_all("(all) => all.every((p) => p.scrollHeight <= p.clientHeight)")
+
+
+def test_a_question_without_a_program_has_no_box_for_one(plain: Plain):
+    shown = plain.show(lesson.quiz("12_wins"))
+    expect(shown.locator(".wb-quiz-choices button")).to_have_count(5)
+    expect(shown.locator("pre")).to_have_count(0)

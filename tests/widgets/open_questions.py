@@ -148,7 +148,7 @@ HISTORIES: dict[str, tuple[Callable[[], Schedule], str]] = {
     "warp_uses": (shared_out, ""),
     "warp_calls": (tensorized, ""),
     "layer_blocks": (partial(layered, (4, 128, 1), (1, 1, 7), (7, 1, 1), 4), "conv2d_nchw_update"),
-    "layer_weights": (partial(layered, (16, 32, 1), (7, 1, 1), (1, 7, 1), 8), "conv2d_nchw_update"),
+    "layer_weights": (partial(layered, (8, 64, 1), (7, 1, 1), (1, 7, 1), 8), "conv2d_nchw_update"),
     "ldmatrix_calls": (by_lanes, "C_update_o"),
     "swizzled_turns": (by_lanes, "C_update_o"),
     "groups_left": (by_lanes, "C_update_o"),
