@@ -222,6 +222,7 @@ UNSEEN = """lab => {
     }
     return null;
   };
+  const isDrawn = (el) => el.getClientRects().length; // of two drawings, that for this pane
   // a program may have no picture to show, which a line says, or the reason
   const shown = '.wb-machine :is(svg, .wb-table, .wb-caption, .wb-refusal)';
   const changed = lab.querySelector('.wb-program :is(.wb-edit, .wb-come, .wb-gone)');
@@ -240,7 +241,7 @@ UNSEEN = """lab => {
     asked && look('question', asked),
     changed && look('changed line', changed.querySelector('.wb-sign')),
     words && look('changed words', words, [20, 10]),
-    look('picture', lab.querySelector(shown), [60, 20]),
+    look('picture', [...lab.querySelectorAll(shown)].find(isDrawn), [60, 20]),
     costs && look('costs', costs),
     look('place', lab.querySelector('.wb-place')),
     look('step', lab.querySelector('.wb-link[aria-current]')),
