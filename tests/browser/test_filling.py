@@ -98,10 +98,10 @@ def test_a_step_moves_what_it_changes_and_a_level_comes_out_of_the_one_before(pl
     assert plain.page.evaluate("() => window.begun.every(([one]) => one.playState === 'finished')")
 
     lab.get_by_role("tab", name="tiles").click()
-    expect(rect(lab, "A>block")).to_be_visible()
-    tile = rect(lab, "A>block").evaluate(BOX)
+    expect(rect(lab, "C>block")).to_be_visible()
+    tile = rect(lab, "C>block").evaluate(BOX)
     lab.get_by_role("button", name="block", exact=True).click()
-    assert begins(plain, "A>block") == pytest.approx(tile, abs=1)
+    assert begins(plain, "C>block") == pytest.approx(tile, abs=1)
 
     plain.page.emulate_media(reduced_motion="reduce")
     lab.get_by_role("tab", name="memory").click()
