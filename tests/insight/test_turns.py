@@ -7,6 +7,7 @@ import random
 import pytest
 
 from tests.draw.sliding import PROGRAMS
+from tests.support.gpu_programs import parsed
 from workbench import insight
 from workbench.insight import Region, Turns
 
@@ -48,3 +49,27 @@ def test_an_output_tells_its_block_and_its_thread():
 def test_what_many_turns_touch_tells_none():
     """Each element of A is read for three of B: neither its block nor its thread is told."""
     assert insight.turns(PROGRAMS["bound"]())["A"].axes == ()
+
+
+READS = """
+@T.prim_func
+def main(A: T.Buffer((16, 9), "float32"), B: T.Buffer((8,), "float32")):
+    for b in T.thread_binding(8, thread="blockIdx.x"):
+        for j in range(9):
+            with T.block("B"):
+                v, k = T.axis.remap("SR", [b, j])
+                B[v] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    "value, axes",
+    [
+        ("A[v, k] + A[v * 2, k]", ()),  # row 6 is read in block 6, and in block 3
+        ("A[v, k]", ("j",)),  # of rows from 8 on nobody reads anything
+        ("A[v * 2 + k % 2, k]", ("j",)),
+    ],
+)
+def test_cells_that_a_turn_does_not_touch_are_not_told_it(value: str, axes: tuple[str, ...]):
+    turns = insight.turns(parsed(READS.format(value=value)))["A"]
+    assert tuple(name for name, _ in turns.axes) == axes

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from workbench.access.units import same_cell
 from workbench.emulate.kernels.affine import Digit as Part
 from workbench.insight.accesses import Access, accesses, loops_above
 from workbench.insight.spread import Spread, spread, within
@@ -34,6 +35,7 @@ class Turns:
 def turns(func: PrimFunc) -> dict[str, Turns]:
     """By buffer, the turns in which a cell is written last in the text, else read.
 
+    Nothing is told where a block touches several cells in a turn, or not all cells along a side.
     An index is a sum of multiples of digits. Where each multiple steps over all that the smaller
     ones reach, every digit can be told from the index: it is index // multiple % size.
     """
@@ -50,15 +52,28 @@ def _worked_out(func: PrimFunc) -> dict[str, Turns]:
         if before is None or access.writes or not before.writes:
             last[access.buffer.name] = access
     return {
-        name: _turns(func, access)
+        name: _turns(func, access, tells=not _has_others(func, access))
         for name, access in last.items()
         if len(access.indices) <= len(SIDES)
     }
 
 
-def _turns(func: PrimFunc, access: Access) -> Turns:
+def _has_others(func: PrimFunc, access: Access) -> bool:
+    """Whether its block touches the buffer so in other cells, too, at the same turn."""
+    return any(
+        other.stage == access.stage
+        and other.buffer is access.buffer
+        and other.writes == access.writes
+        and not same_cell(other.indices, access.indices)
+        for other in accesses(func)
+    )
+
+
+def _turns(func: PrimFunc, access: Access, tells: bool) -> Turns:
     of = spread(access)
-    digits = {part: digit for dim in range(len(of.forms)) for part, digit in _digits(of, dim)}
+    dims = range(len(of.forms)) if tells else ()
+    shape = access.buffer.shape
+    digits = {part: digit for dim in dims for part, digit in _digits(of, dim, shape[dim])}
     names = _names(func, access)
     axes = []
     for var, key in within(access, names).items():
@@ -96,8 +111,8 @@ def _names(func: PrimFunc, access: Access) -> dict[Var, str]:
     return {var: key for var, key in keys.items() if var in own}
 
 
-def _digits(of: Spread, dim: int) -> Iterator[tuple[Part, Digit]]:
-    """The digits of axes that the index of a dimension tells, as digits of the index."""
+def _digits(of: Spread, dim: int, size: int) -> Iterator[tuple[Part, Digit]]:
+    """The digits of axes that the index of a dimension, of so many cells, tells as its own."""
     form = of.forms[dim]
     if form.rest or form.const or of.reads_memory[dim]:
         return
@@ -113,6 +128,8 @@ def _digits(of: Spread, dim: int) -> Iterator[tuple[Part, Digit]]:
         return
     if any(b % (a * part.size) for (a, part), (b, _) in pairwise(terms)):
         return
+    if terms[-1][0] * terms[-1][1].size < size:
+        return  # cells beyond were told the turns of others
     side = SIDES[dim - len(of.forms)]
     for factor, part in terms:
         yield part, Digit(side, factor, part.size)

@@ -107,6 +107,7 @@ KINDS = frozenset(
     lanes that ask nothing
     lanes with a thread
     lanes without a thread
+    left out: a tile that was changed
     left out: two buffers of one name
     lengths of rows
     lines in captions

@@ -19,7 +19,7 @@ from tests.support.pictured.tally import (
     times_text,
 )
 from workbench.draw import Picture, Stands, Words
-from workbench.ir import Block, For, Kernel, dtypes, walk
+from workbench.ir import Block, For, Kernel, attrs_dict, dtypes, walk
 
 OWNERS = {"global": "grid", "shared": "block", "local": "thread"}
 NAMES = {"shared": "shared memory", "local": "registers (local memory)"}
@@ -293,9 +293,28 @@ class _Memory:
                 for x in turns
                 if x.virtual
             )
-        sides = zip(*(e.index for e in own), strict=True)
-        box = prod(max(side) - min(side) + 1 for side in sides) if own else 0
-        return copies * box * size
+        sides = [max(s) - min(s) + 1 for s in zip(*(e.index for e in own), strict=True)]
+        padded = self.padded(name)
+        if padded and own:
+            steps = [1]
+            for axis in range(len(sides) - 2, -1, -1):
+                step, (factor, offset) = steps[0] * sides[axis + 1], padded.get(axis, (1, 0))
+                while step % factor != offset % factor:
+                    step += 1
+                steps.insert(0, step)
+            apart = steps[0] * sides[0]
+            last = sum((n - 1) * step for n, step in zip(sides, steps, strict=True))
+            return ((copies - 1) * apart + last + 1) * size
+        return copies * (prod(sides) if own else 0) * size
+
+    def padded(self, name: str) -> dict[int, tuple[int, int]]:
+        """Of which axes `storage_align` asked that a step is so much above a multiple."""
+        found: dict[int, tuple[int, int]] = {}
+        for node in walk(self.log.func.root.body):
+            if isinstance(node, Block) and node.writes and node.writes[0].buffer.name == name:
+                notes = dict(attrs_dict(node.annotations)).get("buffer_dim_align", ())
+                found |= {axis: (factor, offset) for _, axis, factor, offset in notes}
+        return found
 
     # --- captions and tables ----------------------------------------------------------------------
 

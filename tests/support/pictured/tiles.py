@@ -225,6 +225,10 @@ class _Tiles:
             for one in selections
             for writes in ((False,), (True,), (False, True))
         ]
+        # what is read and written is where boxes around both kinds have cells in common
+        for one in selections:
+            boxes = [_filled({*own}) for key, own in one.items() if key[0] == of.buffer and own]
+            found += [a & b for a in boxes for b in boxes]
         good = any(points <= own or (own <= points and _box(points) == _box(own))
                    for own in found if own)  # fmt: skip
         self.tally.same("cells of boxes", good, True, f"{of.buffer} {of.cells} by {of.statement}")
@@ -432,6 +436,12 @@ def _is_told(part: str, event: Event, log: ProgramLog) -> bool:
     name = key.partition(" of ")[0].rstrip("_")
     turns = [k for var, k in event.loops if var.name == name]
     return int(number) in turns or not turns
+
+
+def _filled(cells: set[Cell]) -> set[Cell]:
+    """All cells of the smallest box around some, in steps that these have."""
+    sides = [sorted({*side}) for side in zip(*cells, strict=True)]
+    return {*product(*(range(side[0], side[-1] + 1) for side in sides))}
 
 
 class _Slid(_Tiles):
