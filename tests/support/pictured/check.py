@@ -193,7 +193,7 @@ class _Check:
         try:
             run = emulate.run(kernels, inputs, params=self.one.func.params, record=True)
         except emulate.EmulationError:
-            self.tally.counts["programs that the emulator refuses"] += 1
+            self.tally.counts["left out: what the emulator refuses"] += 1
             return
         check_emulated(self.tally, self.logs, run.log)
 

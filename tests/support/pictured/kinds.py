@@ -107,8 +107,6 @@ KINDS = frozenset(
     lanes that ask nothing
     lanes with a thread
     lanes without a thread
-    left out: a tile that was changed
-    left out: two buffers of one name
     lengths of rows
     lines in captions
     lines of buffers
@@ -141,7 +139,6 @@ KINDS = frozenset(
     names of fragments
     names of kernels
     names of loops in words
-    names of memories
     names of pipelines
     names of spans
     names of statements
@@ -151,6 +148,7 @@ KINDS = frozenset(
     numbers of banks or lanes
     numbers of fragments
     numbers of rows and columns
+    numbers of turns
     numbers of warps
     numbers of wavefronts
     numbers of waves
@@ -166,7 +164,6 @@ KINDS = frozenset(
     places of a multiprocessor at most
     places of blocks
     places on drawings
-    programs that the emulator refuses
     rates on axes
     reads and writes in captions
     regions in tables
@@ -243,7 +240,6 @@ KINDS = frozenset(
     turns of waits
     turns of what is on its way
     turns under the pointer
-    warps that ask for nothing
     wavefronts in captions
     wavefronts in tables
     wavefronts of boxes

@@ -181,8 +181,6 @@ class _Memory:
                 *fixed("device", "global memory", "block", "shared memory", "thread", "registers",
                        "L2 cache", "unused"),
                 (r"([\d.,]+ \w+)", lambda m: self.used(m[1])),
-                (r"([\w.]+)", lambda m: self.tally.among("names of memories", m[1], {
-                    b.scope for b in self.log.buffers.values()})),
             ]  # fmt: skip
         elif words.role == "name":
             rules = [(r"(.*)", lambda m: self.tally.same(

@@ -184,7 +184,7 @@ def check_warp(tally: Tally, program: ProgramLog, log: KernelLog, picture: Pictu
     found = re.fullmatch(r"Warp ([\d,]+) of block ([\d,]+)\.", lines[0])
     assert found is not None, lines[0]
     if len(lines) < 6:
-        tally.counts["warps that ask for nothing"] += 1
+        tally.counts["left out: warps that ask for nothing"] += 1
         return
     request = replace(picture, strips=picture.strips[1:], full="\n".join(lines[1:-1]))
     text = lines[3].removesuffix(".")

@@ -269,8 +269,8 @@ def _order(tally: Tally, loop: Loop, kernels: Sequence[KernelLog], picture: Pict
         if k in writers[buffer]
     ])  # fmt: skip
     for log in kernels:
-        if not own <= {b.name for b in log.kernel.allocs}:
-            continue
+        if not own <= {b.name for b in log.kernel.allocs if b.scope == "shared"}:
+            continue  # of registers virtual threads have copies of their own, too
         best = [*max((_written(noted, own, copies) for noted in log.threads.values()), key=len)]
         times = max(len(best) // max(len(wanted), 1), 1)
         tally.same("order of copies in kernels", best, wanted * times, loop.name)

@@ -29,11 +29,11 @@ class Selections:
         self.log = log
         self.nests: dict[str, set[Var]] = {}
         self.statements = [*_statements(log.func.root.body, [])]
-        # of loops over virtual threads those that tell an access: of others the first does it
+        # loops over virtual threads that do not tell what a block does: the first of them does it
         turns: dict[object, set[int]] = defaultdict(set)
         for event in log.events:
             for var, k in event.loops:
-                turns[event.buffer, event.stage, event.writes, var].add(k)
+                turns[event.stage, var].add(k)
         virtual = {x.loop_var for x in log.loops if x.virtual}
         self.alike = {key for key, ks in turns.items() if ks == {0} and key[-1] in virtual}
 
@@ -94,8 +94,7 @@ class Selections:
                 if place["xyz".index(key[-1])] != number:
                     return False
                 continue
-            access = event.buffer, event.stage, event.writes
-            told = {v for v in steps[key] & known.keys() if (*access, v) not in self.alike}
+            told = {v for v in steps[key] & known.keys() if (event.stage, v) not in self.alike}
             if any(known[var] != number for var in told):
                 return False
         return True
