@@ -32,7 +32,8 @@ function render({ model, el }) {
     const held = root.contains(document.activeElement);
     parts.forEach((part) => part.draw());
     outcome.textContent = model.get("outcome");
-    if (held && document.activeElement.disabled) root.focus({ preventScroll: true });
+    const at = document.activeElement; // browsers leave what is disabled now, or later
+    if (held && (at.disabled || !root.contains(at))) root.focus({ preventScroll: true });
   };
   const events = ["change:given", "change:outcome"];
   for (const event of events) model.on(event, draw);
