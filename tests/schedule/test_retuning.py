@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -110,6 +111,8 @@ def outcome(seed: int) -> str:
         with pytest.raises(ScheduleError) as alone:
             afresh(first, told, changed)
         why = alone.value.headline.rstrip(".")
+        if re.search("the program has no (loop|block|buffer)", why):
+            why = "is not there with these numbers"  # so a retuned step tells what it works on
         assert why in f"{refused.headline}\n{refused.detail}", str(refused)
         return "refused"
     made = afresh(first, told, changed)
