@@ -11,7 +11,6 @@ import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul, naive
 from benchmarks.panes import FREE, MEASURE, OTHER, SIDE, SIZES, TEXT
 from tests.browser.plain import Plain
-from tests.browser.test_lab import QUIET
 
 PANES = ["tiles", "memory", "who", "banks", "sectors", "occupancy", "roofline"]
 
@@ -40,6 +39,12 @@ BEGINS = f"""key => {{
 
 def rect(lab: Locator, key: str) -> Locator:
     return lab.locator(f'.wb-machine g[data-key="{key}"] rect').filter(visible=True).first
+
+
+def pressed(shape: Locator, button: Locator) -> Any:
+    """Where a shape is seen as a button is pressed: costs that come change how high a pane is."""
+    press = f"(el, button) => {{ const box = ({BOX})(el); button.click(); return box; }}"
+    return shape.evaluate(press, button.element_handle())
 
 
 def begins(plain: Plain, key: str) -> Any:
@@ -90,10 +95,8 @@ def test_a_step_moves_what_it_changes_and_a_level_comes_out_of_the_one_before(pl
     lab.get_by_role("button", name="undo").click()
     expect(lab.locator('.wb-machine g[data-key="load A>A_shared"]')).to_have_count(0)
     plain.page.keyboard.press("Shift")  # what moves now is at its end
-    lab.evaluate(QUIET)  # costs that come change how high the pane is
-    long = rect(lab, "load A").evaluate(BOX)
     plain.page.evaluate(HOLD)
-    lab.get_by_role("button", name="redo").click()
+    long = pressed(rect(lab, "load A"), lab.get_by_role("button", name="redo"))
     assert begins(plain, "load A>A_shared") == pytest.approx(long, abs=1)
     assert plain.page.evaluate("() => window.begun.some(([, , el]) => el.matches('.wb-line'))")
     plain.page.keyboard.press("Shift")
@@ -101,9 +104,7 @@ def test_a_step_moves_what_it_changes_and_a_level_comes_out_of_the_one_before(pl
 
     lab.get_by_role("tab", name="tiles").click()
     expect(rect(lab, "C>block")).to_be_visible()
-    lab.evaluate(QUIET)
-    tile = rect(lab, "C>block").evaluate(BOX)
-    lab.get_by_role("button", name="block", exact=True).click()
+    tile = pressed(rect(lab, "C>block"), lab.get_by_role("button", name="block", exact=True))
     assert begins(plain, "C>block") == pytest.approx(tile, abs=1)
 
     plain.page.emulate_media(reduced_motion="reduce")
