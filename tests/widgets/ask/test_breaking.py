@@ -190,7 +190,7 @@ def test_it_is_no_step_and_stands_in_nothing_that_is_kept(tmp_path: Path):
     assert here.state["broken"]["found"] and text(here)[0] == "#error broken on purpose"
     assert [make(here.history, node) for make in kept] == before and here.page == page
     assert last_page(here) == still and len(here.history) == 1
-    write_html(here, tmp_path / "lab.html", lambda *_: None)
+    write_html(here, tmp_path / "lab.html", lambda *_: None, {})
     assert saved_state(tmp_path / "lab.html")["broken"] == {}
     ask(here, do="run")
     assert here.page["run"]["ok"], "what is run as the program is the program"

@@ -151,8 +151,8 @@ def test_a_refusal_of_a_trace_that_is_cut_short_names_its_steps_so_too() -> None
         sch.retune(1, factors=[8])
     numbered = refused.value.numbered(lambda n: sch.node.after(n).id)
     assert numbered.headline == (
-        "Can't retune step 2: step 3, reorder, is refused: the program has no loop `i_1` where "
-        "the trace has it."
+        "Can't retune step 2: step 3, reorder, is refused: loop `i_1`, which it works on, is not "
+        "there with these numbers."
     )
     assert "Can't take step 3, reorder: " in numbered.detail and "step 2" not in numbered.detail
 

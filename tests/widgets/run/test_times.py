@@ -356,7 +356,7 @@ def test_two_programs_for_the_cpu_are_timed_by_turns_there():
     send(lab, do="time")
     lab.jobs.wait()
     told = lab.session.comparison["measured"]["text"]
-    assert told.startswith("2 vectorize(i) takes ") and f" on {runtime.cpu().which}: " in told
+    assert told.startswith("2 vectorize takes ") and f" on {runtime.cpu().which}: " in told
     assert "measured in one run, 5 times by turns" in told
 
 
