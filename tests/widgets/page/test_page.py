@@ -234,7 +234,7 @@ def test_a_comparison_counts_what_differs():
     assert rows["global loads"][:2] == (3072, 1040)
     assert rows["barriers in all"][:2] == (0, 8)
     made = comparison(bound, cooperative, View(machine="memory"), desk)
-    assert [p["title"] for p in made["pictures"]] == ["3 bound", "7 cooperative"]
+    assert [p["title"] for p in made["pictures"]] == ["3 bind (bound)", "7 bind (cooperative)"]
     assert made["text"]["diff"]
     assert json.loads(json.dumps(made)) == made
 
