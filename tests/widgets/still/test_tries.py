@@ -53,8 +53,8 @@ def test_a_value_that_is_refused_says_why(lab: Lab):
     assert told == [
         "Can't retune step 14: step 16, bind, is refused: it runs 8 times, but "
         "`i_1_j_1_fused`, bound to it in this kernel, 16\u2026",
-        "Can't retune step 4: step 13, fuse, is refused: the program has no loop `ax1` where the "
-        "trace has it.",
+        "Can't retune step 4: step 13, fuse, is refused: loop `ax1`, which it works on, is not "
+        "there with these numbers.",
     ]
 
 
