@@ -11,7 +11,7 @@ from workbench.history.handles import BlockHandle
 from workbench.ir import Block, free_vars
 from workbench.schedule import Schedule
 from workbench.target import Target
-from workbench.tuning.loops import tile_loops
+from workbench.tuning.loops import node_of, tile_loops
 from workbench.tuning.space import require
 
 THREADS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -38,9 +38,8 @@ def cross_thread_reduction(sch: Schedule, block: BlockHandle, target: Target) ->
     require(
         32 <= threads * rows <= most, f"{threads} threads for each of {rows} sums, not 32 to {most}"
     )
-    node = sch.get(block)
-    assert isinstance(node, Block)
-    made = [sch.cache_write(block, k, "local") for k in range(len(node.writes))]  # argmax has two
+    results = range(len(node_of(sch, block).writes))  # argmax has two
+    made = [sch.cache_write(block, k, "local") for k in results]
     sch.reorder(*spatial, *summed)
     cells = sch.fuse(*spatial) if len(spatial) > 1 else spatial[0]
     terms = sch.fuse(*summed) if len(summed) > 1 else summed[0]

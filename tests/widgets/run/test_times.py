@@ -290,7 +290,7 @@ def test_two_nodes_are_timed_by_turns_on_a_gpu(fake_gpu: None, monkeypatch):
     assert [order.index(one) for one in order] == [0, 1] * times.ROUNDS
     measured = lab.session.comparison["measured"]
     assert measured["text"] == (
-        "5 bind takes 1.5 times as long as 3 bind "
+        '5 bind(i_0, "threadIdx.x") takes 1.5 times as long as 3 bind(i_1, "threadIdx.x") '
         "on Fake GPU: measured in one run, 5 times by turns, ratios from 1.5 to 1.5."
     )
     assert "<td>6.000 µs</td>" in plain(measured["table"])
@@ -356,7 +356,7 @@ def test_two_programs_for_the_cpu_are_timed_by_turns_there():
     send(lab, do="time")
     lab.jobs.wait()
     told = lab.session.comparison["measured"]["text"]
-    assert told.startswith("2 vectorize takes ") and f" on {runtime.cpu().which}: " in told
+    assert told.startswith("2 vectorize(i) takes ") and f" on {runtime.cpu().which}: " in told
     assert "measured in one run, 5 times by turns" in told
 
 

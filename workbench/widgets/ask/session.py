@@ -23,7 +23,7 @@ from workbench.widgets.ask.breaking import Breaking
 from workbench.widgets.ask.setup import Options, desk_of, setup_of
 from workbench.widgets.ask.trying import Trying
 from workbench.widgets.keep.keeping import Keeping
-from workbench.widgets.page.compare import compare_trait, comparison, functions, title
+from workbench.widgets.page.compare import compare_trait, comparison, functions, step_told
 from workbench.widgets.page.cost_bar import shows_time
 from workbench.widgets.page.costs import MODEL, count
 from workbench.widgets.page.history import said, tree
@@ -471,7 +471,7 @@ class Session:
             f"Timing {a.id} and {b.id}",
             "rounds",
             lambda runner, progress, waits: runner.time_both(
-                *functions(a, b), (title(a), title(b)), progress, waits
+                *functions(a, b), (step_told(a), step_told(b)), progress, waits
             ),
             done,
         )

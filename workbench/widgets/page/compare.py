@@ -87,6 +87,11 @@ def title(node: HistoryNode) -> str:
     return f"{node.id} {verb}" + (f" ({node.mark})" if node.mark else "")
 
 
+def step_told(node: HistoryNode) -> str:
+    """Its number with the whole step, or the name that it was given, for a sentence."""
+    return f"{node.id} {node.mark or node.label}"
+
+
 def measuring(a: PrimFunc, b: PrimFunc) -> str:
     """The target for which both can be built and timed here: a GPU's, else this CPU's, else ""."""
     for target in (FIRST, CPU):
