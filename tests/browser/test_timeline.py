@@ -99,5 +99,5 @@ def test_all_of_it_is_seen_in_a_low_pane(plain: Plain):
     words = lab.locator(".wb-track-plot text", has_text="all 132 multiprocessors").bounding_box()
     assert body and rows and buttons and words
     assert body["height"] < 190
-    assert rows["height"] >= 17 and words["y"] + words["height"] <= rows["y"] + 2
+    assert rows["height"] >= 20 and words["y"] + words["height"] <= rows["y"] + 2
     assert buttons["y"] + buttons["height"] <= body["y"] + body["height"] + 1
