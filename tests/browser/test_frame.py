@@ -66,7 +66,10 @@ CLOSE_ALL = """async (code) => {
     const { context, sessionContext } = panel;
     await sessionContext?.session?.kernel.requestExecute({ code, store_history: false }).done;
     await context?.save();
+    // It closes a while later, and until then is what opens at its path.
+    const closed = new Promise((done) => panel.disposed.connect(done));
     panel.close();
+    await closed;
   }
 }"""
 NAME = "lesson.ipynb"

@@ -96,7 +96,9 @@ def test_a_covered_picture_has_what_the_program_says():
     pictures, shown = lab.session.page["pictures"], lab.session.page["shown"]
     places = ["device", "global memory", "?", "block", "shared memory", "?"]
     places += ["thread", "registers", "unused", "L2 cache", "work", "C"]
-    assert written(pictures["memory"]) == [*places, "A", "?", "A_shared", "?", "B", "?"]
+    low = ["device", "?", "block", "?", "thread", "unused", "L2 cache", "work", "C"]
+    low += ["A", "A_shared", "B"]  # what a pane without room shows
+    assert written(pictures["memory"]) == [*places, "A", "?", "A_shared", "?", "B", "?", *low]
     assert written(pictures[shown["tiles"]]) == ["A 1027", "?", "B 1024", "?"]
 
 
