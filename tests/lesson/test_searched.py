@@ -25,6 +25,7 @@ def quiet(progress: tuning.Progress) -> None:
     """Tell nothing."""
 
 
+@pytest.mark.lesson
 def test_what_the_lesson_tells_of_its_search_is_so():
     """Its recorded search once more: how many were ranked, what each batch came to, how far off."""
     cells = {cell.id: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells}
@@ -98,6 +99,7 @@ def own(sch: wb.Schedule) -> None:
     lesson.in_shared(sch, tile, threads, depth)
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("space, points", [(spaces.five_numbers, 2), (own, 3)])
 def test_twenty_trials_are_enough_in_a_space_that_suits_and_in_no_other(space, points: int):
     exercise = lesson.exercise("searched_tiles")
