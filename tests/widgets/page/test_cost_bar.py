@@ -91,10 +91,24 @@ def test_all_stands_on_one_axis():
         assert share * wide == pytest.approx(us[name], rel=0.01)
     assert shown["end"] * wide == pytest.approx(float(shown["us"].split()[0]), rel=0.01)
     assert shown["kind"] == "modelled"
-    assert max(*at.values(), shown["end"], shown["before"]) == 1.0
+    assert max(*at.values(), shown["end"], shown["before"]) <= 1.0 and not shown["beyond"]
     assert shown["marks"][0]["role"] == "longest" and shown["longest"] == at["launch"]
     assert at["roof"] < shown["longest"] < shown["end"] < shown["before"]
     assert re.search(r" µs before, [\d.]+ µs recorded\.$", shown["said"])
+
+
+def test_a_microsecond_is_as_long_in_the_steps_beside_and_what_took_longer_goes_to_the_end():
+    sch = Schedule(matmul(256))
+    blocking_with_shared(sch, 8, 8, 8, 8, 8)
+    lab, shown = wb.lab(sch), {}
+    for at in range(18, 24):
+        lab.at = at
+        shown[at] = modelled(lab)
+    assert [float(shown[at]["us"].split()[0]) for at in (20, 21, 22)] == [108, 47.3, 26.1]
+    axes = {at: float(bar["us"].split()[0]) / bar["end"] for at, bar in shown.items()}
+    assert axes == pytest.approx({18: 200, 19: 200, 20: 200, 21: 50, 22: 50, 23: 50}, rel=0.01)
+    assert [shown[at]["before"] for at in (20, 21)] == [shown[20]["end"], 1.0]
+    assert [at for at, bar in shown.items() if bar["beyond"]] == [21]
 
 
 def test_a_row_for_each_resource_the_longest_first():

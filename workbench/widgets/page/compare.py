@@ -27,7 +27,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     """The diff from `a` to `b`, what differs and what is the same, and the pictures in `view`.
 
     Each picture is chosen for its own program: the other may have other axes and buffers. Where
-    both are the same there is one.
+    both are the same there is none.
     """
     one, other = functions(a, b)
     shown, timed = (not desk.hides(what, one, other) for what in TOPICS)
@@ -41,8 +41,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
         for node, func, before in ((a, one, None), (b, other, one))
         if (picture := picture_name(desk.at(func), view, desk.gpu))
     ]
-    if len(pictures) == 2 and len({_drawn(one["picture"]) for one in pictures}) == 1:
-        pictures = [{**pictures[1], "title": SAME}]
+    alike = len(pictures) == 2 and len({_drawn(one["picture"]) for one in pictures}) == 1
     differs, *folded = _told(differences(a, b, desk, timed)) if shown else [_hidden(a, b)]
     return {
         "names": names,
@@ -56,13 +55,14 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
         "costs": shown_costs(desk, one, other),
         "bar": shown_bar(desk, one, other),
         "times": _timing(one, other) if timed else {"offer": False, "text": ""},
-        "pictures": pictures,
+        "pictures": [] if alike else pictures,
+        "alike": SAME if alike else "",
         "open": desk.waiting(one, other),
     }
 
 
 SEEN = 3  # rows of what differs that are seen at once: pictures have room below them
-SAME = "The picture is the same for both"
+SAME = "The picture is the same for both."
 TOPICS: tuple[Topic, ...] = ("counts", "time")
 
 
@@ -113,6 +113,7 @@ def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
     return {"offer": False, "text": known}
 
 
+OTHER_RUNS = "of other runs"  # why there is no ratio
 NO_TIMES = "No times are shown: {why}, and none were recorded of both programs on one device."
 
 
@@ -138,7 +139,8 @@ def _told(table: Table) -> list[Table]:
     """The first rows that differ, those that no count can tell ahead; the others; what is same."""
     same = tuple((name, before) for name, before, _, change in table.rows if change == "same")
     differs = sorted(
-        (row for row in table.rows if row[-1] != "same"), key=lambda row: bool(row[-1])
+        (row for row in table.rows if row[-1] != "same"),
+        key=lambda row: row[-1] not in ("", OTHER_RUNS),
     )
     parts = (tuple(differs[:SEEN]), tuple(differs[SEEN:]))
     return [*(Table(table.columns, rows) for rows in parts), Table(("counted", "both"), same)]
@@ -154,14 +156,14 @@ def _hidden(a: HistoryNode, b: HistoryNode) -> Table:
 
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
-    """Recorded times where both have one on a device; no ratio: they are of different runs."""
+    """Recorded times where both have one on a device; without a ratio: they are of other runs."""
     left, right = ({timing.device: timing for timing in recorded_times(func)} for func in (a, b))
     return [
         (
             f"recorded time on {device}, {left[device].date}",
             f"{in_digits(left[device].median * 1e6)} µs",
             f"{in_digits(right[device].median * 1e6)} µs",
-            "",
+            OTHER_RUNS,
         )
         for device in left
         if device in right

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor, log10
 from typing import Any
 
 from workbench import runtime
@@ -56,9 +57,9 @@ def shown_bar(
     """The bar of `after`, with that of `before` behind it, as far as they are worked out.
 
     On it stands what was `measured`, in µs on such a GPU, else what was recorded, and what was
-    `guessed`. `waits` is as that of costs. There is `text` where there is no time, and says why;
-    nothing where there are no kernels, where no time is to be shown, or where it would answer the
-    open question.
+    `guessed`; the time before goes to the end where it is `beyond` the axis. `waits` is as that of
+    costs. There is `text` where there is no time, and says why; nothing where there are no kernels,
+    where no time is to be shown, or where it would answer the open question.
     """
     if not shows_time(desk, before, after):
         return NOTHING
@@ -106,9 +107,9 @@ def _bar(
         *(("term", term.resource, term.us) for term in others),
     ]
     known = [(role, name, us) for role, name, us in lines if us]
-    wide = max(now.us, ghost or 0.0, *(us for _, _, us in known))
+    wide = _axis(max(now.us, *(us for _, _, us in known)))
     if guessed:
-        wide = max(wide, ROOM * min(guessed, FARTHEST * wide))
+        wide = _axis(max(wide, ROOM * min(guessed, FARTHEST * wide)))
         known.insert(0, ("guess", "your guess", guessed))
     beside = (("before", ghost), taken, ("guessed", guessed))
     said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)
@@ -119,7 +120,8 @@ def _bar(
         "us": us_text(now.us),
         "end": now.us / wide,
         "longest": longest.us / wide,
-        "before": None if ghost is None else ghost / wide,
+        "before": None if ghost is None else min(ghost / wide, 1.0),
+        "beyond": ghost is not None and ghost > wide,
         "marks": [
             {"role": role, "at": min(us / wide, 1.0), "words": f"{name} {us_text(us)}"}
             for role, name, us in known
@@ -130,6 +132,15 @@ def _bar(
         "kind": now.kind,
         "rows": [_row(desk, func, term, longest.us) for term in now.terms],
     }
+
+
+def _axis(us: float) -> float:
+    """How many µs an axis has that ends beyond `us`: 1, 2 or 5, times a power of ten.
+
+    So steps that take about as long have the same one, and a µs is as long in both.
+    """
+    power = 10.0 ** floor(log10(us))
+    return next(end * power for end in (1, 2, 5, 10) if us <= end * power)
 
 
 def recorded_times(func: PrimFunc) -> tuple[Timing, ...]:

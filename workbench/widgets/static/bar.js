@@ -6,13 +6,14 @@ import { h } from "./dom.js";
 export const percent = (share) => `${100 * share}%`;
 
 /** The bar, a button that opens what its time goes to; it `grows` where it was guessed. */
-export function costBar({ us, end, longest, before, marks, said, kind }, opened, grows) {
-  const span = (name, share) =>
-    h("span.wb-span", { "data-of": name, style: `width:${percent(share)}` });
+export function costBar(shown, opened, grows) {
+  const { us, end, longest, before, beyond, marks, said, kind } = shown;
+  const span = (name, share, more = {}) =>
+    h("span.wb-span", { "data-of": name, ...more, style: `width:${percent(share)}` });
   const axis = h(
     "span.wb-axis",
     {},
-    before === null ? null : span("before", before),
+    before === null ? null : span("before", before, beyond ? { "data-beyond": "" } : {}),
     span("time", end),
     span("longest", longest),
     marks.map(markOn),

@@ -89,6 +89,7 @@ export function comparePane(lab) {
           h("h4", {}, "What differs"),
           ...differences(compared),
           ...times(compared).filter(Boolean),
+          compared.alike ? h("p.wb-note", {}, compared.alike) : null,
           h("div.wb-beside", {}, compared.pictures.map(beside)),
         ),
       ),
