@@ -9,6 +9,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.schedule import programs
 from tests.support.gpu_programs import VECTOR_ADD, parsed
+from tests.widgets.programs import ADD, parse
 from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.schedule import ScheduleError
@@ -155,6 +156,22 @@ def test_a_refusal_of_a_trace_that_is_cut_short_names_its_steps_so_too() -> None
         "there with these numbers."
     )
     assert numbered.detail == "reorder(j, k, i_0, i_1)"
+
+
+def test_a_number_of_the_last_step_promises_no_steps_after_it() -> None:
+    for steps_after in (0, 2):
+        sch = wb.Schedule(parse(ADD))
+        loops = sch.split("i", factors=[2, 4])
+        split = sch.node
+        for loop, axis in zip(loops[:steps_after], ("blockIdx.x", "threadIdx.x"), strict=False):
+            sch.bind(loop, axis)
+        sch.goto(split)
+        lab = wb.lab(sch)
+        lab.session.ask({"do": "apply", "place": key_of(lab, "i_1"), "value": 1})
+        said = "Took split(i, factors=[None, 1]) as step 1"
+        said += "; what came after it, step 2 on, is the other branch." if steps_after else "."
+        assert lab.session.state["status"]["text"] == said
+        assert len(lab.session.cursor.trace.steps) == 1
 
 
 def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:

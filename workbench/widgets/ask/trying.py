@@ -101,7 +101,13 @@ class Trying:
         steps.stand(cursor, at)
         cursor.adopt(trial)
         if "value" in asked and cursor.node.parent is not at:
-            words = f"Took {told}, and the steps after it again."
+            words = f"Took {told}"
+            if cursor.node.parent is not at.parent:
+                words += ", and the steps after it again."
+            elif at.children:
+                words += f"; what came after it, step {at.children[0].id} on, is the other branch."
+            else:
+                words += "."
             self.desk.dragged[cursor.node.id] = Dragged(at, words)
             return self.desk.keys.of(thing)
         return steps.next_place(cursor, self.desk, thing)

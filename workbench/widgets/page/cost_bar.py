@@ -109,7 +109,7 @@ def _bar(
     known = [(role, name, us) for role, name, us in lines if us]
     wide = _axis(max(now.us, *(us for _, _, us in known)))
     if guessed:
-        wide = _axis(max(wide, ROOM * min(guessed, FARTHEST * wide)))
+        wide = max(wide, ROOM * min(guessed, FARTHEST * wide))
         known.insert(0, ("guess", "your guess", guessed))
     beside = (("before", ghost), taken, ("guessed", guessed))
     said = "".join(f", {us_text(us)} {name}" for name, us in beside if us)
