@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import workbench as wb
-from benchmarks.matmuls import matmul, naive
+from benchmarks.matmuls import blocking_with_shared, matmul, naive
 from tests.browser.axe import accessible
 from tests.browser.plain import Plain
 from tests.browser.test_lab import shoot
@@ -199,3 +199,24 @@ def test_panes_stay_where_they_are_when_a_lesson_s_guess_is_made(plain: Plain):
     expect(lab).to_contain_text("You say: 200 µs")
     expect(lab.locator(".wb-guess")).to_contain_text("Your guess is kept.")
     assert (saying.bounding_box(), costs.bounding_box()) == before
+
+
+HEIGHTS = """pane => {
+  window.heights = [];
+  new ResizeObserver(() => window.heights.push(pane.offsetHeight)).observe(pane);
+}"""
+
+
+def test_pictures_keep_their_height_while_a_time_is_awaited(plain: Plain):
+    sch = blocking_with_shared(Schedule(matmul(64)), 2, 2, 4, 4, 4)
+    lab = plain.open([wb.lab(sch)]).locator(".wb-lab")
+    bar = lab.locator(".wb-bar-of-time")
+    expect(bar).to_be_visible()
+    lab.locator(".wb-machine").evaluate(HEIGHTS)
+    before = bar.get_attribute("aria-label")
+    lab.get_by_role("button", name="undo").click()
+    expect(bar).to_have_count(0)
+    expect(bar).not_to_have_attribute("aria-label", before or "")
+    plain.page.evaluate("() => new Promise(requestAnimationFrame)")
+    first, *others = plain.page.evaluate("() => window.heights")
+    assert set(others) <= {first, others[-1]}, "it goes to what it will be, if anywhere"

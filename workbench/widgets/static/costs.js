@@ -39,7 +39,7 @@ export function costStrip(lab, opened) {
     try {
       lab.model.send({ do: what });
     } catch {
-      // the strip goes without
+      hold(0); // the strip goes without
     }
   }
 
@@ -52,9 +52,6 @@ export function costStrip(lab, opened) {
       counts && time
         ? [...guesses.parts(asked), ...barParts(time, grows), ...countParts(counts)]
         : [];
-    pane.hidden = !parts.length;
-    pane.classList.toggle("wb-would", Boolean(lab.tried?.costs));
-    pane.classList.toggle("wb-late", late());
     // one after the other: a click that comes meanwhile waits for one of them at most
     const waiting = [
       ["count", counts?.waits],
@@ -62,8 +59,18 @@ export function costStrip(lab, opened) {
       [asked?.unit === "µs" ? "model" : "count", asked?.open && asked.start === null && "soon"],
     ];
     const next = waiting.find(([, waits]) => waits === "soon");
-    if (next && !lab.offline && !lab.tried) asking = setTimeout(() => ask(next[0]), PAUSE);
+    const asks = next && !lab.offline && !lab.tried;
+    hold(asks || !shown() ? pane.offsetHeight : 0);
+    pane.hidden = !parts.length && !pane.style.minHeight;
+    pane.classList.toggle("wb-would", Boolean(lab.tried?.costs));
+    pane.classList.toggle("wb-late", late());
+    if (asks) asking = setTimeout(() => ask(next[0]), PAUSE);
     pane.replaceChildren(...parts);
+  }
+
+  /** So high at least, until what was asked for comes: pictures beside it keep their place. */
+  function hold(high) {
+    pane.style.minHeight = high ? `${high}px` : "";
   }
 
   function barParts({ waits, text, marks }, grows) {
