@@ -29,6 +29,7 @@ from tests.support.pictured.tiles import check_tiles
 from tests.support.pictured.who import check_who
 from tests.support.random_programs import random_inputs
 from workbench import draw, emulate, insight
+from workbench.check import check_program
 from workbench.diag import Fail, Refusal
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.lower import lower, open_blocks
@@ -82,9 +83,11 @@ class _Check:
         self.log = ProgramLog(self.one.func)
         before = self.one.before
         self.before = ProgramLog(before) if before is not None else None
-        self.lowered: Sequence[Kernel] = ()  # also of a program that no build takes
+        self.lowered: Sequence[Kernel] = ()  # also where a build refuses what came of a vector
+        opened = open_blocks(self.one.func)
         with suppress(Refusal):
-            self.lowered = lower(open_blocks(self.one.func), GPU).kernels
+            if all(finding.kind != "error" for finding in check_program(opened, GPU)):
+                self.lowered = lower(opened, GPU).kernels
         self.logs = self.logged(self.one.func)
 
     def logged(self, func: PrimFunc) -> list[KernelLog]:

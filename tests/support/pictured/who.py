@@ -11,7 +11,6 @@ from tests.support.pictured.log import Cell, Event, ProgramLog
 from tests.support.pictured.names import check_names, shapes_of, words_of
 from tests.support.pictured.tally import Rule, Tally, counted, fixed
 from workbench.draw import Picture, Rect, Stands, Words
-from workbench.ir import For, walk
 
 NUMBERS = re.compile(r"\d+")
 UNIT = r"(?:\d+|\([^)]*\)|\d+(?:,\d+)+)"
@@ -104,9 +103,7 @@ class _Who:
 
     def bound(self) -> set[str]:
         """The axes that loops of the nest are bound to."""
-        nests = self.log.around.get(self.stage, [])
-        every = (loop for nest in nests if nest for loop in walk(nest[0]))
-        return {loop.thread for loop in every if isinstance(loop, For) and loop.thread}
+        return {*self.log.launched.get(self.stage, ())}
 
     def idle(self, of: Stands) -> None:
         """A thread that runs no store of the buffer."""
@@ -284,14 +281,8 @@ class _Who:
 
     def threads_of(self, unit: str) -> int:
         """How many threads or blocks run the nest that the stores are in."""
-        nests = self.log.around.get(self.stage, [])
-        outer = nests[0][0] if nests and nests[0] else None
-        sizes: dict[str, int] = {}
-        for loop in walk(outer) if outer else ():
-            if isinstance(loop, For) and (loop.thread or "").startswith(f"{unit}Idx"):
-                size = int(loop.extent.value)
-                sizes[loop.thread or ""] = max(size, sizes.get(loop.thread or "", 1))
-        return prod(sizes.values())
+        sizes = self.log.launched.get(self.stage, {})
+        return prod(size for axis, size in sizes.items() if axis.startswith(f"{unit}Idx"))
 
     def region(self, label: str, text: str) -> None:
         """The last of the threads of the first block, which are told but not drawn."""
