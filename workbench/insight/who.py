@@ -538,12 +538,13 @@ def _group(
     time = axes.time(values, values)
     if store.guards:
         time = _times(store, axes, values) or time
-    block = axes.place(values, axes.blocks)
     named = any(loop in by for loop in axes.threads)
     thread = axes.place(values, axes.threads) if named else None
+    own = named or any(loop in by for loop in axes.blocks)
+    block = axes.place(values, axes.blocks) if own else None  # else each block computes them
     if thread is not None:
         forms = unit_forms("thread", thread, axes.bound["thread"])
-    elif block is not None and by:
+    elif block is not None:
         forms = unit_forms("block", block, axes.bound["block"])
     else:
         forms = time_forms(*time)
