@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.gpu_programs import add_in_blocks, blocked_matmul
+from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed
 from workbench import draw, insight
 from workbench.draw import Rect, Words
 from workbench.draw.rows import rows_scene
@@ -60,6 +60,31 @@ def test_a_warp_shows_the_request_at_a_clock():
     lines = {s.of.served for s in lanes.shapes if s.of.served}
     assert lines == {str(k) for k in range(1, 9)}  # eight rows of A, each a line
     assert then.about == "clocks; lanes and addresses: the kernel's own"
+
+
+IDLE_WARP = """
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for i in T.thread_binding(40, thread="threadIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(32, i)
+            T.where(i < 32)
+            B[v] = A[v] + T.float32(1)
+"""
+
+
+def test_a_warp_that_does_nothing_has_a_row_that_says_so():
+    """Of 40 threads the last 8, the whole of warp 1, are beyond the 32 cells."""
+    made = draw.picture_of(parsed(IDLE_WARP), "timeline", select={"block": 0, "warp": 1})
+    assert made.caption == "It asks memory for nothing, or data decide for what."
+    assert made.track is not None and made.track.names == ("nothing",)
+    rows, _ = made.strips
+    assert not [s for s in rows.shapes if s.of.title]
+    assert [s.label for s in rows.shapes if isinstance(s, Words) and s.anchor == "end"] == [
+        "nothing"
+    ]
+    busy = draw.picture_of(parsed(IDLE_WARP), "timeline", select={"block": 0, "warp": 0})
+    assert busy.track is not None and busy.track.names == ("A", "B", "computes")
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,18 @@ def test_the_steps_are_joined_in_order_and_those_in_one_spot_are_one():
     assert len(chosen) == 1 and "4" in chosen[0].partition(":")[0]
 
 
+def test_steps_beyond_the_axes_stand_in_one_spot_each_with_its_number():
+    one = roofline([kernel(program(4, 32))], H200)
+    assert one is not None
+    known = [replace(one, intensity=n, roof=n * H200.bandwidth) for n in (0.001, 0.002, 0.001, 8)]
+    (strip,) = roofline_picture([*enumerate(known)]).strips
+    titles = [s.of.title for s in strip.shapes if s.role == "served"]
+    assert titles == [
+        "step 0 2: 0.001 operations a byte, memory is the limit\n"
+        "step 1: 0.002 operations a byte, memory is the limit"
+    ]
+
+
 def steps_of(sch: wb.Schedule) -> draw.Steps:
     return [(node.id, node.mod[sch.func.name]) for node in sch.node.path()]
 

@@ -11,6 +11,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.draw.test_pictures import PHONE
 from tests.insight.test_served import SHARED
+from tests.lower.test_findings import transposed
 from tests.support.gpu_programs import parsed
 from workbench import draw, script
 from workbench.diag import Fail
@@ -236,6 +237,17 @@ def main(A: T.Buffer((32,), "int32"), C: T.Buffer((32,), "int32")):
         "thread runs it.\n"
         "found: a GPU runs what is bound to blockIdx and threadIdx\n"
         'do:    bind one: sch.bind("i", "threadIdx.x")'
+    )
+
+
+def test_of_a_program_that_no_build_takes_it_says_why():
+    with pytest.raises(Fail) as refused:
+        draw.picture_of(transposed(1).func, "occupancy")
+    assert str(refused.value) == (
+        "Can't draw what kernels cost: `ax0_ax1_fused_2` can't be a vector: storage_align leaves "
+        "rows of A_shared 33 cells apart.\n"
+        "found: a vector of 4 starts at a multiple of 4 cells, and the second row starts at 33\n"
+        "do:    storage_align with an offset that is a multiple of 4, or no vectorize"
     )
 
 

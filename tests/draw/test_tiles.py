@@ -190,6 +190,33 @@ def test_the_step_before_is_hatched_where_it_was():
     assert not rects(same.strips[0], "C", "ghost")
 
 
+INLINED = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] + T.float32(1)
+    for i in range(4):
+        with T.block("C"):
+            v = T.axis.spatial(4, i)
+            C[v] = B[v] * T.float32(2)
+"""
+
+
+def test_what_is_hatched_stands_for_no_block_that_is_gone():
+    sch = wb.Schedule(parsed(INLINED))
+    before = sch.func
+    sch.compute_inline("B")
+    scene = draw.picture_of(sch.func, "tiles", before=before, level="whole").strips[0]
+    (ghost,) = rects(scene, "A", "ghost")
+    assert (ghost.of.cells, ghost.of.statement) == (((0, 8, 1),), "")
+    wide, small = (naive(wb.Schedule(matmul(32)), n).func for n in (8, 4))
+    scene = draw.picture_of(small, "tiles", select={"block": (1, 1)}, before=wide).strips[0]
+    assert {ghost.of.statement for ghost in rects(scene, "C", "ghost")} == {"C_update"}
+
+
 def test_matrices_that_no_sum_links_stand_alone():
     tiles = insight.tiles(matmul(16), {"i": 3})
     alone = Tiles(tiles.axes[:2], tiles.tiles, tiles.caption, tiles.table)

@@ -84,6 +84,28 @@ def test_1024_cells_are_runs():
     assert [g.label for g in who.zoom][:2] == ["thread 0", "thread 1"] and len(who.zoom) == 128
 
 
+def test_stretches_of_time_that_every_block_runs_are_no_block_s():
+    """Each of 3 blocks makes all of B for itself: its rows come one after the other."""
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((9, 16), "float32"), C: T.Buffer((3,), "float32")):
+    B = T.alloc_buffer((9, 16), "float32")
+    for b in T.thread_binding(3, thread="blockIdx.x"):
+        for i, j in T.grid(9, 16):
+            with T.block("B"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v, w] = A[v, w] * T.float32(2)
+        with T.block("C"):
+            v = T.axis.spatial(3, b)
+            C[v] = B[v, 0]
+""")
+    groups = insight.who(func, "B").groups
+    assert [(g.label, g.block, g.cells) for g in groups][:2] == [
+        ("time steps 0 to 15", None, 16),
+        ("time steps 16 to 31", None, 16),
+    ]
+
+
 def test_who_of_nothing():
     with pytest.raises(ValueError, match="writes no buffer 'A'; it writes: C"):
         insight.who(eight(), "A")

@@ -73,3 +73,23 @@ def main(A: T.Buffer((16, 9), "float32"), B: T.Buffer((8,), "float32")):
 def test_cells_that_a_turn_does_not_touch_are_not_told_it(value: str, axes: tuple[str, ...]):
     turns = insight.turns(parsed(READS.format(value=value)))["A"]
     assert tuple(name for name, _ in turns.axes) == axes
+
+
+NEVER = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(15):
+        with T.block("B_0"):
+            v = T.axis.spatial(16, i)
+            B[v] = T.if_then_else(v % 5 >= 1, A[v % 5 - 1], T.float32(1))
+    for i in range(15, 16):
+        with T.block("B_1"):
+            v = T.axis.spatial(16, i)
+            B[v] = T.if_then_else(v % 5 >= 1, A[v % 5 - 1], T.float32(1))
+"""
+
+
+def test_a_block_whose_condition_never_holds_touches_no_cell():
+    """At 15 nothing is read: what reads A is the first of the two."""
+    turns = insight.turns(parsed(NEVER))
+    assert (turns["A"].stage, turns["B"].stage) == ("B_0", "B_1")

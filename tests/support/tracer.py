@@ -31,7 +31,10 @@ from workbench.ir import (
 
 @dataclass(frozen=True)
 class Event:
-    """One load or store: where, by whom, at which step of its thread, in which loops."""
+    """One load or store: where, by whom, at which step of its thread, in which loops.
+
+    A loop over virtual threads that does not tell what is done is none of them.
+    """
 
     buffer: str
     index: tuple[int, ...]
@@ -78,7 +81,7 @@ class _Thread:
         self.copies: list[tuple[Var, int]] = []  # loops over virtual threads, and which it is
         self.told: dict[Var, set[Var]] = {}  # of an iterator, the loops that say what it is
         self.decided: list[set[Var]] = []  # the loops that say which conditions around hold
-        self.alike = False  # another copy has done it already
+        self.untold: set[Var] = set()  # the loops of copies that do not say what is done
 
     def run(self, stmt: Stmt, env: dict[Var, Any], stage: str) -> None:
         match stmt:
@@ -148,7 +151,7 @@ class _Thread:
 
     def _alike(self, node: Node) -> None:
         used = self._loops_of(node).union(*self.decided)
-        self.alike = any(k and var not in used for var, k in self.copies)
+        self.untold = {var for var, _ in self.copies if var not in used}
 
     def _realize(self, realize: BlockRealize, env: dict[Var, Any]) -> None:
         block = realize.block
@@ -194,8 +197,8 @@ class _Thread:
             self._note(expr, env, stage)
 
     def _note(self, access: BufferLoad | BufferStore, env: dict[Var, Any], stage: str) -> None:
-        if self.quiet or self.alike:
-            return
+        if self.quiet or any(k and var in self.untold for var, k in self.copies):
+            return  # another copy has done it already
         place = [self.place[axis] for axis in THREAD_AXES]
         index = tuple(int(evaluate(i, env)) for i in access.indices)
         self.events.append(
@@ -207,6 +210,6 @@ class _Thread:
                 tuple(place[3:]),
                 self.time,
                 stage,
-                tuple(self.loops),
+                tuple(turn for turn in self.loops if turn[0] not in self.untold),
             )
         )

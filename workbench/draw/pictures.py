@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import prod
 from typing import TypeAlias
 
 from workbench import insight
-from workbench.check import check_program
+from workbench.check import Finding, check_program
 from workbench.check.pipelines import has_pipelines
 from workbench.codegen.source import text_kernel
 from workbench.diag import Fail, Refusal
@@ -41,7 +41,7 @@ from workbench.insight import (
     Who,
 )
 from workbench.ir import Kernel, PrimFunc, stores
-from workbench.lower import lower, open_blocks
+from workbench.lower import findings, lower, open_blocks
 from workbench.target import get
 
 PICTURES = (
@@ -186,6 +186,13 @@ def _with_kernels(steps: Steps, data: Source) -> Iterator[tuple[int, Roofline]]:
             yield number, data.roofline(func)
 
 
+def _refuse(found: Iterable[Finding]) -> None:
+    """Refuse a program of which an error was found, as a build does."""
+    for finding in found:
+        if finding.kind == "error":
+            raise finding.as_refusal()
+
+
 def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
     """What of the picture `name` the program itself says: its buffers, "?" for all else."""
     if name == "memory":
@@ -232,10 +239,10 @@ class Source:
         """The kernels of the program on the GPU. Raises Fail where there is no valid one."""
         opened, gpu = open_blocks(func), get(self.gpu)
         try:
-            for finding in check_program(opened, gpu):
-                if finding.kind == "error":
-                    raise finding.as_refusal()
-            return lower(opened, gpu).kernels
+            _refuse(check_program(opened, gpu))
+            lowered = lower(opened, gpu)
+            _refuse(findings(lowered, gpu))
+            return lowered.kernels
         except Refusal as refusal:
             found = f"Can't draw what kernels cost: {refusal.headline}"
             raise Fail(found, detail=refusal.detail, hint=refusal.hint) from None

@@ -148,9 +148,13 @@ def _programs(known: Sequence[tuple[int, Roofline]], once: Words) -> Iterator[Sh
     taken, drawn = [_room(once)], []
     for spot, numbers in sorted(spots.items(), key=lambda pair: known[-1][0] not in pair[1]):
         last = known[-1][0] in numbers
-        one = names[numbers[-1]]
+        alike: dict[str, list[int]] = {}  # at an end of the axes stands what is beyond them, too
+        for number in numbers:
+            one = names[number]
+            where = f"{one.intensity:.3g} operations a byte, {_limit(one)}"
+            alike.setdefault(where, []).append(number)
         said = runs_text(numbers)
-        title = f"step {said}: {one.intensity:.3g} operations a byte, {_limit(one)}"
+        title = "\n".join(f"step {runs_text(own)}: {where}" for where, own in alike.items())
         if last:
             said = f"step{'s' * (len(numbers) > 1)} {said}"
         words = _label(said, spot, taken, "on-strong" if last else "on")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
@@ -450,12 +450,22 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     loops = _loops(view, level)
     then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
     if then and then.shape == place.card.tile.shape and _differ(then, widest):
-        shapes += sheet.touched(name, regions(then), "ghost")
+        still = {touch.stage for touch in widest.touches}
+        shapes += (_gone(ghost, still) for ghost in sheet.touched(name, regions(then), "ghost"))
     cells = regions(widest)
     # where narrower ones are drawn, too, it says whose it is, and leaves these to be seen
     says = _often(cells) if len(view.levels) < 2 else f"{level.name} {_often(cells)}"
     label = sheet.label(says, cells, aside=len(chosen) > 1)
     return shapes + standing(Stands(name, loops=loops), label)
+
+
+def _gone(ghost: Rect, still: Collection[str]) -> Rect:
+    """What was touched in the step before, which stands for those blocks alone that do it `still`.
+
+    The others are gone from the program's lines, or touch other buffers there.
+    """
+    blocks = [block for block in ghost.of.statement.split(", ") if block in still]
+    return ghost._replace(of=ghost.of._replace(statement=", ".join(blocks)))
 
 
 def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile, Level]]:

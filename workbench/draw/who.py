@@ -31,7 +31,7 @@ from workbench.draw.scene import (
     width_of,
 )
 from workbench.insight import Cell, Group, Point, Turns, Who
-from workbench.insight.who import MOST_GROUPS
+from workbench.insight.who_groups import MOST_GROUPS
 
 CELLS = (46.0, 51.0, 60.0, 70.0, 82.0)  # px
 ROW, HEAD = 15.0, 22.0

@@ -28,6 +28,7 @@ from workbench.insight.recorded import Counted, counted
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.requests import Lanes, Requests, requests_of, worst_of
 from workbench.insight.residence import Residence, residence
+from workbench.insight.resting import Idle
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.samples import sampled
 from workbench.insight.served import Sector, Wavefront, sectors_of, wavefronts_of
@@ -47,7 +48,9 @@ from workbench.insight.track import Track, time_text
 from workbench.insight.turns import SIDES, Turns, loops_around, loops_of, turns
 from workbench.insight.warp_time import WarpTime, warp_time
 from workbench.insight.wavefronts import WARP
-from workbench.insight.who import Cell, Group, Idle, Who, who
+from workbench.insight.who import Who, who
+from workbench.insight.who_cells import Cell
+from workbench.insight.who_groups import Group
 from workbench.insight.why import Fault, Why, why
 
 __all__ = [

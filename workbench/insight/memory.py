@@ -14,6 +14,7 @@ from workbench.check import pipelines
 from workbench.diag import Refusal, count_text
 from workbench.insight.accesses import Access, accesses, at_first, loops_above
 from workbench.insight.cells import Touched, box_around, executions, touched_by, union
+from workbench.insight.lowered import lowered_of
 from workbench.insight.page import Kind, Point, Table
 from workbench.ir import (
     THREAD_AXES,
@@ -145,8 +146,9 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     """Where the buffers of `func` live, and how much every thread together loads and stores.
 
     A buffer in shared or local memory takes the box that one block or thread touches of it, times
-    its copies in a pipeline, with what `storage_align` leaves between rows. Of fragments, which a
-    warp holds together, a thread holds a 32nd.
+    its copies in a pipeline, with what `storage_align` leaves between rows; where the first one
+    lies at a border, what the kernel has. Of fragments, which a warp holds together, a thread holds
+    a 32nd.
     `target` gives the capacity of shared memory.
     """
     found = by_buffer(accesses(func))
@@ -223,7 +225,9 @@ def _use(
     stores = sum(executions(a) for a in found if a.writes)
     held = prod(buffer.shape)
     if buffer.scope != "global":
-        held = _held(found, buffer.scope, times, _paddings(func).get(buffer, {}))
+        held = _allocated(func, buffer) if _cut_at_first(buffer, found) else None
+        if held is None:
+            held = _held(found, buffer.scope, times, _paddings(func).get(buffer, {}))
     owners = _WARP if _is_of_a_warp(buffer) else 1
     return BufferUse(
         buffer.name,
@@ -252,6 +256,30 @@ def _paddings(func: PrimFunc) -> Mapping[Buffer, Padding]:
         return paddings_of(func.body)
     except Refusal:  # of notes that a build will refuse
         return {}
+
+
+def _cut_at_first(buffer: Buffer, found: Sequence[Access]) -> bool:
+    """Whether guards keep the first block, or thread, from cells that others touch: at a border."""
+    if not any(a.guards for a in found):
+        return False
+    cut, whole = (
+        _box(touched_by(a, _one_owner(a, buffer.scope)) for a in each)
+        for each in (found, [replace(a, guards=()) for a in found])
+    )
+    inside = whole and tuple(map(min, whole, buffer.shape))
+    return cut != inside
+
+
+def _allocated(func: PrimFunc, buffer: Buffer) -> int | None:
+    """The cells that a kernel has for it, None where the program has no kernels."""
+    lowered = lowered_of(func)
+    for kernel in lowered.kernels if lowered else ():
+        for kept in kernel.allocs:
+            if (kept.name, kept.scope) == (buffer.name, buffer.scope):
+                strides = kept.strides or padded_strides(kept.shape, {})
+                last = ((n - 1) * step for n, step in zip(kept.shape, strides, strict=True))
+                return 1 + sum(last)
+    return None
 
 
 def _held(found: list[Access], scope: str, times: int, padding: Padding) -> int:

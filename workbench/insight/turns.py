@@ -10,6 +10,7 @@ from typing import Any
 from workbench.access.units import same_cell
 from workbench.emulate.kernels.affine import Digit as Part
 from workbench.insight.accesses import Access, accesses, loops_above
+from workbench.insight.cells import executions
 from workbench.insight.spread import Spread, spread, within
 from workbench.insight.tiles import Digit, keys_of
 from workbench.ir import THREAD_AXES, For, PrimFunc, Var, remembered, walk_statements
@@ -48,6 +49,8 @@ def turns(func: PrimFunc) -> dict[str, Turns]:
 def _worked_out(func: PrimFunc) -> dict[str, Turns]:
     last: dict[str, Access] = {}
     for access in accesses(func):
+        if access.guards and not executions(access):
+            continue  # no condition of it ever holds
         before = last.get(access.buffer.name)
         if before is None or access.writes or not before.writes:
             last[access.buffer.name] = access

@@ -17,7 +17,7 @@ from workbench.insight.warp_steps import Issue
 SEEN = 32.0  # clocks that are seen at once, at least
 CLOCKS_A_SECOND = 3  # while it plays: what changes faster is not seen, but flashes
 PART = "wavefront"  # the digit of a wavefront, or of a line of 128 bytes
-COMPUTES, WAITS = "computes", "waits"
+COMPUTES, WAITS, NOTHING = "computes", "waits", "nothing"
 BEYOND = ("beyond",)
 
 
@@ -26,8 +26,9 @@ class WarpTime:
     """What one warp does: which of `issued` each sort is, and what it asks for by it.
 
     In the rows of `track`, each by its name, are the buffers in memory, then what is computed, and
-    where the warp waits. A request is as many spans as it takes wavefronts, or lines. Both are None
-    for a sort that asks for nothing, and `asked` where data decide.
+    where the warp waits; of a warp that does nothing a row says so. A request is as many spans as
+    it takes wavefronts, or lines. Both are None for a sort that asks for nothing, and `asked` where
+    data decide.
     """
 
     track: Track
@@ -100,6 +101,8 @@ class _Rows:
         """The warp with all that it does."""
         spans, track = [*self.single()], self.time.requests
         waits = [*self.waits()]
+        if not self.names:
+            self.row(NOTHING)
         marks = tuple(self.in_row(self.time.warps, one, 0) for one in self.time.warps.marks)
         longest = max((one.length for one in self.time.requests.spans), default=1.0)
         window = min(max(SEEN, 2 * longest), track.length)

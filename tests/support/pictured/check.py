@@ -29,8 +29,10 @@ from tests.support.pictured.tiles import check_tiles
 from tests.support.pictured.who import check_who
 from tests.support.random_programs import random_inputs
 from workbench import draw, emulate, insight
+from workbench.check import check_program
 from workbench.diag import Fail, Refusal
 from workbench.ir import Kernel, PrimFunc, stores
+from workbench.lower import lower, open_blocks
 from workbench.target import get
 from workbench.widgets.page import costs
 from workbench.widgets.page.cost_bar import shown_bar
@@ -81,9 +83,11 @@ class _Check:
         self.log = ProgramLog(self.one.func)
         before = self.one.before
         self.before = ProgramLog(before) if before is not None else None
-        self.kernels: Sequence[Kernel] = ()
-        with suppress(Fail):
-            self.kernels = self.source.kernels(self.one.func)
+        self.lowered: Sequence[Kernel] = ()  # also where a build refuses what came of a vector
+        opened = open_blocks(self.one.func)
+        with suppress(Refusal):
+            if all(finding.kind != "error" for finding in check_program(opened, GPU)):
+                self.lowered = lower(opened, GPU).kernels
         self.logs = self.logged(self.one.func)
 
     def logged(self, func: PrimFunc) -> list[KernelLog]:
@@ -146,7 +150,7 @@ class _Check:
         picture = self.picture("memory", before=then, times=times)
         before = self.before if then is not None else None
         now = times.now if times else {}
-        check_memory(self.tally, self.log, self.kernels, picture, before, now)
+        check_memory(self.tally, self.log, self.lowered, picture, before, now)
 
     def tiles(self) -> None:
         every = (["block"], ["block", "thread"], ["block", "thread", "step"], ["step"], [])

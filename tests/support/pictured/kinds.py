@@ -240,6 +240,7 @@ KINDS = frozenset(
     turns of waits
     turns of what is on its way
     turns under the pointer
+    warps that do nothing
     wavefronts in captions
     wavefronts in tables
     wavefronts of boxes

@@ -280,17 +280,15 @@ def check_roofline(
         tally.same("which roof is the limit", bound, wanted[3], f"step {number}")
     by_step = {int(row[0]): row for row in picture.table.rows}
     for shape in shapes_of(picture):
-        if shape.of.title:
-            found = re.fullmatch(r"step ([\d– ]+): ([\d.e+-]+) operations a byte, (.*)",
-                                 shape.of.title)  # fmt: skip
+        for line in shape.of.title.splitlines():
+            found = re.fullmatch(r"step ([\d– ]+): ([\d.e+-]+) operations a byte, (.*)", line)
             if found is None:
-                tally.add(f"unknown title {shape.of.title!r}")
+                tally.add(f"unknown title {line!r}")
                 continue
-            numbers = _numbers(found[1])
-            for number in numbers:
+            for number in _numbers(found[1]):
                 told = float(by_step[number][3])
                 tally.same("steps in titles", abs(float(found[2]) - told) <= 0.006 * told + 1e-4,
-                           True, shape.of.title)  # fmt: skip
+                           True, line)  # fmt: skip
     for words in words_of(picture):
         tally.whole(words.label)
         tally.read(words.label, [

@@ -29,6 +29,7 @@ from workbench.ir import (
     Node,
     PrimFunc,
     Ramp,
+    SeqStmt,
     attrs_dict,
     children,
     dtypes,
@@ -122,12 +123,24 @@ class ProgramLog:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """How many blocks and threads there are along each axis that is bound."""
-        found: dict[str, int] = {}
-        for loop in self.loops:
-            if loop.thread and "Idx" in loop.thread:
-                extent = int(loop.extent.value)
-                found[loop.thread] = max(found.get(loop.thread, 0), extent)
-        return found
+        return _sizes(self.func.root.body)
+
+    @cached_property
+    def nests(self) -> list[tuple[Node, dict[str, int]]]:
+        """What is launched by itself, and how many blocks and threads it has along each axis."""
+        body = self.func.root.body
+        parts = body.stmts if isinstance(body, SeqStmt) else (body,)
+        return [(nest, _sizes(nest)) for nest in parts]
+
+    @cached_property
+    def launched(self) -> dict[str, dict[str, int]]:
+        """By block the sizes of the nest that it is in."""
+        return {
+            node.name: sizes
+            for nest, sizes in self.nests
+            for node in walk(nest)
+            if isinstance(node, Block)
+        }
 
     @cached_property
     def by_buffer(self) -> dict[tuple[str, bool], list[Event]]:
@@ -136,6 +149,14 @@ class ProgramLog:
         for event in self.events:
             found[event.buffer, event.writes].append(event)
         return found
+
+
+def _sizes(nest: Node) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for loop in walk(nest):
+        if isinstance(loop, For) and loop.thread and "Idx" in loop.thread:
+            found[loop.thread] = max(found.get(loop.thread, 0), int(loop.extent.value))
+    return found
 
 
 def _around(node: Node, loops: list[For], found: dict[str, list[list[For]]]) -> None:

@@ -56,16 +56,18 @@ def clocks(log: KernelLog) -> list[int] | None:
 
 
 def _lines(requests: Mapping[Any, Request], key: Any, wide: int) -> int | None:
-    """The lines of a request as the model has them: of where thread 0 is, what lies beyond a sector
-    counts; None where that is not the same for all lanes."""
+    """The lines of a request as the model has them: of the first byte that the block asks for, what
+    lies beyond a sector counts; None where that is not the same for all lanes."""
     block, warp, turns, element = key
     origin = (0,) * len(block), (0,) * len(turns)
-    zero = requests.get((origin[0], 0, origin[1], element), {}).get(0)
-    first = requests.get((origin[0], warp, origin[1], element), {})
+    there = {key[1]: lanes for key, lanes in requests.items()
+             if (key[0], *key[2:]) == (origin[0], origin[1], element)}  # fmt: skip
+    first = there.get(warp, {})
     moved = {address - first.get(lane, -1) for lane, address in requests[key].items()}
-    if zero is None or len(moved) != 1 or not requests[key].keys() <= first.keys():
+    if 0 not in there.get(0, {}) or len(moved) != 1 or not requests[key].keys() <= first.keys():
         return None
-    shift = (zero + moved.pop()) % SECTOR - zero
+    least = min(address for lanes in there.values() for address in lanes.values())
+    shift = (least + moved.pop()) % SECTOR - least
     ends = ((first[lane] + shift + k) // LINE for lane in requests[key] for k in (0, wide - 1))
     return len({*ends})
 
@@ -200,7 +202,10 @@ def check_warp(tally: Tally, program: ProgramLog, log: KernelLog, picture: Pictu
     if best is not None:
         tally.counts += best.counts
         tally.wrong += best.wrong
-    rows = {name for name in track.names if name not in ("computes", "waits")}
+    rows = {name for name in track.names if name not in ("computes", "waits", "nothing")}
+    warp = int(found[1].replace(",", ""))
+    idle = not any(noted for (_, n), noted in log.threads.items() if n // WARP == warp)
+    tally.same("warps that do nothing", track.names == ("nothing",), idle)
     mine = {place[1].buffer.name for place in log.places if place[1].buffer.scope != "local"}
     tally.same("buffers of a warp", rows <= mine, True)
 

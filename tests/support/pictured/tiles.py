@@ -28,14 +28,9 @@ class Selections:
     def __init__(self, log: ProgramLog) -> None:
         self.log = log
         self.nests: dict[str, set[Var]] = {}
-        self.statements = [*_statements(log.func.root.body, [])]
-        # loops over virtual threads that do not tell what a block does: the first of them does it
-        turns: dict[object, set[int]] = defaultdict(set)
-        for event in log.events:
-            for var, k in event.loops:
-                turns[event.stage, var].add(k)
-        virtual = {x.loop_var for x in log.loops if x.virtual}
-        self.alike = {key for key, ks in turns.items() if ks == {0} and key[-1] in virtual}
+        self.statements = [
+            (loops, sizes) for nest, sizes in log.nests for loops in _statements(nest, [])
+        ]
 
     def vars_of(self, key: str) -> set[Var]:
         """The loops that are turns of an axis: all of a name, or one `of` a block."""
@@ -58,8 +53,8 @@ class Selections:
         serial = {k: v for k, v in steps.items() if not self.is_virtual(v)}
         around = {
             frozenset(k for k, own in serial.items() if own & {x.loop_var for x in loops})
-            for loops in self.statements
-            if self.reached(loops, select)
+            for loops, sizes in self.statements
+            if self.reached(loops, sizes, select)
         }
         found: Touched = defaultdict(list)
         for event in self.log.events:
@@ -80,10 +75,15 @@ class Selections:
     def is_virtual(self, variables: set[Var]) -> bool:
         return any(x.virtual for x in self.log.loops if x.loop_var in variables)
 
-    def reached(self, loops: Sequence[For], select: Select) -> bool:
-        """Whether the chosen blocks and threads run a statement; a nest without an axis is 0."""
-        sizes = {x.thread: int(x.extent.value) for x in loops if x.thread}
-        return all(n < sizes.get(key, 1) for key, n in select.items() if "Idx." in key)
+    def reached(self, loops: Sequence[For], sizes: Mapping[str, int], select: Select) -> bool:
+        """Whether the chosen blocks and threads run a statement of a nest with axes of such sizes.
+
+        Where it is in no loop of an axis, all threads of the launch run it; a nest that has no such
+        axis is number 0.
+        """
+        own = {x.thread: int(x.extent.value) for x in loops if x.thread}
+        ends = {**sizes, **own}
+        return all(n < ends.get(key, 1) for key, n in select.items() if "Idx." in key)
 
     def is_chosen(
         self, event: Event, known: Mapping[Var, int], select: Select, steps: Mapping[str, set[Var]]
@@ -94,8 +94,7 @@ class Selections:
                 if place["xyz".index(key[-1])] != number:
                     return False
                 continue
-            told = {v for v in steps[key] & known.keys() if (event.stage, v) not in self.alike}
-            if any(known[var] != number for var in told):
+            if any(known[var] != number for var in steps[key] & known.keys()):
                 return False
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 
@@ -11,7 +12,6 @@ from tests.support.pictured.log import Cell, Event, ProgramLog
 from tests.support.pictured.names import check_names, shapes_of, words_of
 from tests.support.pictured.tally import Rule, Tally, counted, fixed
 from workbench.draw import Picture, Rect, Stands, Words
-from workbench.ir import For, walk
 
 NUMBERS = re.compile(r"\d+")
 UNIT = r"(?:\d+|\([^)]*\)|\d+(?:,\d+)+)"
@@ -33,12 +33,26 @@ class _Who:
     def __init__(self, tally: Tally, log: ProgramLog, buffer: str, picture: Picture) -> None:
         self.tally, self.log, self.buffer, self.picture = tally, log, buffer, picture
         stores = log.by_buffer[buffer, True]
-        self.stage = stores[-1].stage if stores else ""
+        self.stages = self.last_stages(stores)
+        self.sizes = [log.launched.get(stage, {}) for stage in self.stages]
         self.scope = log.buffers[buffer].scope
         self.by_cell: dict[Cell, list[Event]] = defaultdict(list)
         for event in stores:
-            if event.stage == self.stage:
+            if event.stage in self.stages:
                 self.by_cell[event.index].append(event)
+
+    def last_stages(self, stores: Sequence[Event]) -> list[str]:
+        """The blocks that cells are last from, the last first: each has some that no later has."""
+        cells: dict[str, set[Cell]] = defaultdict(set)
+        for event in stores:
+            cells[event.stage].add(event.index)
+        places = {stage: k for k, stage in enumerate(self.log.around)}
+        found, known = list[str](), set[Cell]()
+        for stage in sorted(cells, key=lambda stage: places.get(stage, -1), reverse=True):
+            if cells[stage] - known:
+                found.append(stage)
+                known |= cells[stage]
+        return found
 
     def check(self, before: bool) -> None:
         groups = self.picture.table.columns[0] == "who"
@@ -104,9 +118,7 @@ class _Who:
 
     def bound(self) -> set[str]:
         """The axes that loops of the nest are bound to."""
-        nests = self.log.around.get(self.stage, [])
-        every = (loop for nest in nests if nest for loop in walk(nest[0]))
-        return {loop.thread for loop in every if isinstance(loop, For) and loop.thread}
+        return {axis for sizes in self.sizes for axis in sizes}
 
     def idle(self, of: Stands) -> None:
         """A thread that runs no store of the buffer."""
@@ -217,7 +229,9 @@ class _Who:
                         int(count.replace(",", "")), self.resting() - len(drawn))  # fmt: skip
 
     def resting(self) -> int:
-        """How many threads of the launch store no cell."""
+        """How many threads store no cell, of the one launch that stores any."""
+        if any(sizes is not self.sizes[0] for sizes in self.sizes):
+            return 0
         every = self.threads_of("block") * self.threads_of("thread")
         there = {(e.block, e.thread) for own in self.by_cell.values() for e in own}
         return every - len(there)
@@ -278,20 +292,16 @@ class _Who:
         self.tally.read(label, rules)
 
     def idle_in(self, block: Cell | None) -> int:
-        """How many threads of a block store no cell."""
+        """How many threads of a block store no cell, of the one launch that stores any."""
+        if any(sizes is not self.sizes[0] for sizes in self.sizes):
+            return 0
         there = {e.thread for own in self.by_cell.values() for e in own if e.block == block}
         return self.threads_of("thread") - len(there)
 
     def threads_of(self, unit: str) -> int:
         """How many threads or blocks run the nest that the stores are in."""
-        nests = self.log.around.get(self.stage, [])
-        outer = nests[0][0] if nests and nests[0] else None
-        sizes: dict[str, int] = {}
-        for loop in walk(outer) if outer else ():
-            if isinstance(loop, For) and (loop.thread or "").startswith(f"{unit}Idx"):
-                size = int(loop.extent.value)
-                sizes[loop.thread or ""] = max(size, sizes.get(loop.thread or "", 1))
-        return prod(sizes.values())
+        sizes = self.sizes[0].items() if self.sizes else ()
+        return prod(size for axis, size in sizes if axis.startswith(f"{unit}Idx"))
 
     def region(self, label: str, text: str) -> None:
         """The last of the threads of the first block, which are told but not drawn."""
