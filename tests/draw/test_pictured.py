@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.cases import CASES
 from tests.support.pictured.check import checked
 from tests.support.pictured.kinds import KINDS
+from tests.support.pictured.log import ProgramLog
+from tests.support.pictured.memory import check_memory
+from tests.support.pictured.programs import drawn
 from tests.support.pictured.tally import Tally
+from workbench import draw
+from workbench.lower import lower
+from workbench.target import get
 
 
 @pytest.mark.fuzz
@@ -17,6 +25,27 @@ def test_every_number_and_name_is_what_threads_do():
     kinds = {kind for one in found for kind in one.counts}
     assert {kind for kind in kinds if not kind.startswith("left out")} <= KINDS
     assert len(kinds) > 100
+
+
+@pytest.mark.parametrize(
+    "right, said",
+    [
+        ("“line 17”", "“line 17”"),
+        ("“line 17”", "“line 16”"),
+        ("“line 17”", "“at line 17”"),
+        ("by each thread", "by each block"),
+        ("of i_m_1", "of i_m_0"),
+        ("keeps 4 bytes", "keeps 8 bytes"),
+    ],
+)
+def test_what_is_said_below_a_picture_is_held_against_the_program(right: str, said: str):
+    func = drawn(1185).func
+    picture = draw.picture_of(func, "memory")
+    assert right in picture.caption
+    other = replace(picture, caption=picture.caption.replace(right, said))
+    kernels, tally = lower(func, get("cuda")).kernels, Tally()
+    check_memory(tally, ProgramLog(func), kernels, other, None, {})
+    assert bool(tally.wrong) == (right != said)
 
 
 def test_what_no_rule_reads_is_wrong():

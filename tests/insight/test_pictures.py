@@ -145,6 +145,88 @@ def test_memory_of_a_pipeline_that_no_build_takes():
     assert insight.memory(sch.func).levels == once.levels
 
 
+ROWS = """
+@T.prim_func
+def main(A: T.Buffer((6, 7), "float32"), B: T.Buffer((6, 7), "float32")):
+    A_shared = T.alloc_buffer((6, 7), scope="shared")
+    for i in T.thread_binding(7, thread="blockIdx.x"):
+        for j in T.thread_binding(6, thread="threadIdx.x"):
+            with T.block("A_shared"):
+                v0 = T.axis.spatial(6, (i * 6 + j) // 7)
+                v1 = T.axis.spatial(7, (i * 6 + j) % 7)
+                A_shared[v0, v1] = A[v0, v1]
+            with T.block("B"):
+                v0 = T.axis.spatial(6, (i * 6 + j) // 7)
+                v1 = T.axis.spatial(7, (i * 6 + j) % 7)
+                B[v0, v1] = A_shared[v0, v1] + T.float32(1)
+"""
+TILE = """
+@T.prim_func
+def main(A: T.Buffer((6, 7), "float32"), B: T.Buffer((6, 7), "float32")):
+    for i in T.thread_binding(7, thread="blockIdx.x"):
+        with T.block("tile"):
+            v = T.axis.spatial(7, i)
+            A_shared = T.alloc_buffer((6, 7), scope="shared")
+            for j in T.thread_binding(6, thread="threadIdx.x"):
+                with T.block("A_shared"):
+                    v0 = T.axis.spatial(6, (v * 6 + j) // 7)
+                    v1 = T.axis.spatial(7, (v * 6 + j) % 7)
+                    A_shared[v0, v1] = A[v0, v1]
+                with T.block("B"):
+                    v0 = T.axis.spatial(6, (v * 6 + j) // 7)
+                    v1 = T.axis.spatial(7, (v * 6 + j) % 7)
+                    B[v0, v1] = A_shared[v0, v1] + T.float32(1)
+"""
+BORDER = """
+@T.prim_func
+def main(A: T.Buffer((30,), "float32"), B: T.Buffer((30,), "float32")):
+    A_shared = T.alloc_buffer((30,), scope="shared")
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            with T.block("A_shared"):
+                v = T.axis.spatial(30, i * 8 + j - 2)
+                T.where(2 <= i * 8 + j)
+                A_shared[v] = A[v]
+            with T.block("B"):
+                v = T.axis.spatial(30, i * 8 + j - 2)
+                T.where(2 <= i * 8 + j)
+                B[v] = A_shared[v] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    "text, held", [(ROWS, 14), (TILE, 14), (BORDER, 8)], ids=["two rows", "opened block", "border"]
+)
+def test_memory_holds_what_a_kernel_has_where_the_first_block_touches_less(text: str, held: int):
+    """The first block touches 6 cells, in one row; others up to 8, or some of two rows."""
+    func = parsed(text)
+    (kernel,) = kernels(func)
+    assert [buffer.shape for buffer in kernel.allocs] == [(held,)]
+    assert f"each block keeps {4 * held} bytes in shared memory" in insight.memory(func).caption
+
+
+def test_memory_of_registers_that_no_kernel_hands_to_the_next():
+    """Each kernel has an array of its own: the picture shows what the program says."""
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    A_local = T.alloc_buffer((16,), scope="local")
+    for i in T.thread_binding(2, thread="blockIdx.x"):
+        for j in T.thread_binding(3, thread="vthread"):
+            for k in T.thread_binding(3, thread="threadIdx.x"):
+                with T.block("A_local"):
+                    v = T.axis.spatial(16, i * 9 + j * 3 + k)
+                    T.where(i * 9 + j * 3 + k < 16 and j < 2)
+                    A_local[v] = A[v]
+    for i in T.thread_binding(16, thread="blockIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(16, i)
+            B[v] = A_local[v] + T.float32(1)
+""")
+    assert len({buffer.shape for kernel in kernels(func) for buffer in kernel.allocs}) == 2
+    assert "each thread keeps 16 bytes in registers" in insight.memory(func).caption, "0 to 3"
+
+
 def test_memory_of_the_window_sum():
     steps = window_steps()
     bound = insight.memory(steps["bound"], H200)

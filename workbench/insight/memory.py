@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -14,7 +15,6 @@ from workbench.check import pipelines
 from workbench.diag import Refusal, count_text
 from workbench.insight.accesses import Access, accesses, at_first, loops_above
 from workbench.insight.cells import Touched, box_around, executions, touched_by, union
-from workbench.insight.lowered import lowered_of
 from workbench.insight.page import Kind, Point, Table
 from workbench.ir import (
     THREAD_AXES,
@@ -27,9 +27,10 @@ from workbench.ir import (
     PrimFunc,
     Var,
     dtypes,
+    once,
 )
-from workbench.lower import Padding, padded_strides, paddings_of
-from workbench.target import Target
+from workbench.lower import Padding, arrays_of, open_blocks, padded_strides, paddings_of
+from workbench.target import Target, get
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +146,10 @@ NAMES = {
 def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     """Where the buffers of `func` live, and how much every thread together loads and stores.
 
-    A buffer in shared or local memory takes the box that one block or thread touches of it, times
-    its copies in a pipeline, with what `storage_align` leaves between rows; where the first one
-    lies at a border, what the kernel has. Of fragments, which a warp holds together, a thread holds
-    a 32nd.
+    A buffer in shared or local memory takes the array that the kernel has for it. Where there is no
+    kernel, or several have one, it takes the box that the first block or thread touches, times its
+    copies in a pipeline, with what `storage_align` leaves between rows. Of fragments, which a warp
+    holds together, a thread holds a 32nd.
     `target` gives the capacity of shared memory.
     """
     found = by_buffer(accesses(func))
@@ -160,9 +161,9 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     joined = {frozenset(pair) for lane in lanes for pair in pairwise(lane)}
     drawn = [way for way in copies if frozenset(way[1:]) in joined]
     taken = {access for way in drawn for access in ways[way]}
-    times = _copies_in_turn(func)
+    cells = _cells(func, found)
     uses = {
-        b: _use(func, b, of := found.get(b, []), [a for a in of if a not in taken], times.get(b, 1))
+        b: _use(func, b, of := found.get(b, []), [a for a in of if a not in taken], cells.get(b))
         for b in order
     }
     levels = tuple(
@@ -210,24 +211,14 @@ def _one_owner(access: Access, scope: str) -> dict[Var, int]:
     return at_first(access, "block", *(["thread"] if scope == "local" else []))
 
 
-def _copies_in_turn(func: PrimFunc) -> dict[Buffer, int]:
-    try:
-        return pipelines.copies(func)
-    except Refusal:  # of notes that a build will refuse
-        return {}
-
-
 def _use(
-    func: PrimFunc, buffer: Buffer, found: list[Access], used: list[Access], times: int
+    func: PrimFunc, buffer: Buffer, found: list[Access], used: list[Access], cells: int | None
 ) -> BufferUse:
+    """What is told of a buffer; one owner holds so many `cells` of it, or all."""
     size = dtypes.itemsize(buffer.type)
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
-    held = prod(buffer.shape)
-    if buffer.scope != "global":
-        held = _allocated(func, buffer) if _cut_at_first(buffer, found) else None
-        if held is None:
-            held = _held(found, buffer.scope, times, _paddings(func).get(buffer, {}))
+    held = prod(buffer.shape) if cells is None else cells
     owners = _WARP if _is_of_a_warp(buffer) else 1
     return BufferUse(
         buffer.name,
@@ -251,35 +242,37 @@ def _reuse(found: Sequence[Access]) -> float:
     return sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
 
 
-def _paddings(func: PrimFunc) -> Mapping[Buffer, Padding]:
+def _cells(func: PrimFunc, found: Mapping[Buffer, list[Access]]) -> dict[Buffer, int]:
+    """How many cells one owner holds of each buffer in shared or local memory."""
+    near = {buffer: of for buffer, of in found.items() if buffer.scope != "global"}
+    arrays = _arrays(func) if near else {}
+    cells: dict[Buffer, int] = {}
+    for buffer, of in near.items():
+        anew = (kept for b, kept in arrays.items() if b.name == buffer.name)  # of an opened block
+        kept = arrays.get(buffer) or next(anew, ())
+        alone = len(kept) == 1  # no value goes from one kernel to the next by registers
+        cells[buffer] = kept[0] if alone else _touched(func, buffer, of)
+    return cells
+
+
+@once
+def _arrays(func: PrimFunc) -> Mapping[Buffer, Sequence[int]]:
+    """How many cells the arrays of kernels have; none of a program that a build will refuse."""
     try:
-        return paddings_of(func.body)
-    except Refusal:  # of notes that a build will refuse
+        arrays = arrays_of(open_blocks(func), get("cuda"))
+    except Refusal:
         return {}
+    return {buffer: [int(prod(one.shape)) for one in kept] for buffer, kept in arrays.items()}
 
 
-def _cut_at_first(buffer: Buffer, found: Sequence[Access]) -> bool:
-    """Whether guards keep the first block, or thread, from cells that others touch: at a border."""
-    if not any(a.guards for a in found):
-        return False
-    cut, whole = (
-        _box(touched_by(a, _one_owner(a, buffer.scope)) for a in each)
-        for each in (found, [replace(a, guards=()) for a in found])
-    )
-    inside = whole and tuple(map(min, whole, buffer.shape))
-    return cut != inside
-
-
-def _allocated(func: PrimFunc, buffer: Buffer) -> int | None:
-    """The cells that a kernel has for it, None where the program has no kernels."""
-    lowered = lowered_of(func)
-    for kernel in lowered.kernels if lowered else ():
-        for kept in kernel.allocs:
-            if (kept.name, kept.scope) == (buffer.name, buffer.scope):
-                strides = kept.strides or padded_strides(kept.shape, {})
-                last = ((n - 1) * step for n, step in zip(kept.shape, strides, strict=True))
-                return 1 + sum(last)
-    return None
+def _touched(func: PrimFunc, buffer: Buffer, found: list[Access]) -> int:
+    """The cells of a buffer for which no kernel, or several, have an array: as notes ask for."""
+    times, paddings = dict[Buffer, int](), dict[Buffer, Padding]()
+    with suppress(Refusal):
+        times = pipelines.copies(func)
+    with suppress(Refusal):
+        paddings = paddings_of(func.body)
+    return _held(found, buffer.scope, times.get(buffer, 1), paddings.get(buffer, {}))
 
 
 def _held(found: list[Access], scope: str, times: int, padding: Padding) -> int:

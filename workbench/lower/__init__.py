@@ -1,5 +1,6 @@
 """From a scheduled program to kernels: what every thread of a launch runs."""
 
+from workbench.lower.arrays import arrays_of
 from workbench.lower.faults import (
     Fault,
     faults,
@@ -29,6 +30,7 @@ __all__ = [
     "Lowered",
     "Padding",
     "Pass",
+    "arrays_of",
     "findings",
     "inline_tensor_intrinsics",
     "least_target",

@@ -80,7 +80,7 @@ class _Flatter:
     def __init__(self, kernel: Kernel) -> None:
         self.sized = is_sized(kernel)  # then a launch refuses what 32 bits do not count
         self.simplifier = Simplifier(known_bounds(kernel))
-        self.flat = {b: _flat(b) for b in (*kernel.params, *kernel.allocs)}
+        self.flat = {b: flat(b) for b in (*kernel.params, *kernel.allocs)}
 
     def visit(self, node: Node) -> Node:
         match node:
@@ -166,7 +166,8 @@ class _Flatter:
         return replace(loop, loop_var=wide, min=low, extent=extent, body=body)
 
 
-def _flat(buffer: Buffer) -> Buffer:
+def flat(buffer: Buffer) -> Buffer:
+    """`buffer` in one dimension, with what `storage_align` leaves between rows."""
     if any(isinstance(n, Expr) for n in buffer.shape):
         rows = buffer.shape[0] * strides(buffer)[0]  # with what storage_align leaves between them
         whole = rows if buffer.strides else prod(buffer.shape)

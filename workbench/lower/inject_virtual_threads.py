@@ -58,17 +58,36 @@ def inject_virtual_threads(kernel: Kernel, target: Target) -> Kernel:
     return drop_blocks(kernel, target)  # conditions that hold for one copy, or for none
 
 
+def own_copies(kernel: Kernel) -> dict[Buffer, int]:
+    """How many there will be of a local array, where virtual threads have it each for itself."""
+    counts: dict[Buffer, int] = {}
+    for loop in (n for n in walk_statements(kernel.body) if isinstance(n, For) and n.virtual):
+        for buffer in _own(kernel, loop):
+            counts[buffer] = counts.get(buffer, 1) * _count(loop)
+    return counts
+
+
 def _injected(kernel: Kernel, loop: For) -> Kernel:
+    copies = _Copies(loop, _count(loop), _own(kernel, loop))
+    views = dict(kernel.views)
+    body = replace_node(kernel.body, loop, copies.spread(loop.body, views))
+    return with_buffers(kernel, copies.copied, body)
+
+
+def _count(loop: For) -> int:
+    """How many virtual threads it is. Raises Refusal where that is no number."""
     if not isinstance(loop.extent, Const):
         raise Refusal(
             f"Can't launch the kernel: `{loop.loop_var.name}` on {loop.thread} varies in size",
             loop.loop_var,
             hint="bind a loop whose extent is a number",
         )
-    copies = _Copies(loop, int(loop.extent.value), _depending(loop, _inside(kernel, loop)))
-    views = dict(kernel.views)
-    body = replace_node(kernel.body, loop, copies.spread(loop.body, views))
-    return with_buffers(kernel, copies.copied, body)
+    return int(loop.extent.value)
+
+
+def _own(kernel: Kernel, loop: For) -> set[Buffer]:
+    """The local arrays that each virtual thread of `loop` has for itself."""
+    return _depending(loop, _inside(kernel, loop))
 
 
 def _inside(kernel: Kernel, loop: For) -> set[Buffer]:

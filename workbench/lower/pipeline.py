@@ -94,6 +94,18 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
 
 
 def _lowered(func: PrimFunc, target: Target) -> Lowered:
+    kernels, history = first_kernels(func, target)
+    history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
+    kernels = history[-1].after  # type: ignore[assignment]  # programs are passed no more
+    for kernel in kernels:
+        check_warp_calls(kernel, target)
+    for kernel in () if target.is_cpu else kernels:
+        refuse_too_large(kernel, target)
+    return Lowered(func, kernels, tuple(history))
+
+
+def first_kernels(func: PrimFunc, target: Target) -> tuple[tuple[Kernel, ...], list[Pass]]:
+    """The kernels of `func` before any pass of kernels, and how they came about."""
     program, history = inline_tensor_intrinsics(func), list[Pass]()
     if program is not func:
         history.append(_passed(inline_tensor_intrinsics, (func,), (program,)))
@@ -105,13 +117,7 @@ def _lowered(func: PrimFunc, target: Target) -> Lowered:
     make = make_function if target.is_cpu else split_kernels
     kernels = make(inlined)
     history.append(_passed(make, (inlined,), kernels))
-    history += passed(CPU_PASSES if target.is_cpu else KERNEL_PASSES, kernels, target)
-    kernels = history[-1].after  # type: ignore[assignment]  # programs are passed no more
-    for kernel in kernels:
-        check_warp_calls(kernel, target)
-    for kernel in () if target.is_cpu else kernels:
-        refuse_too_large(kernel, target)
-    return Lowered(func, kernels, tuple(history))
+    return kernels, history
 
 
 def passed(

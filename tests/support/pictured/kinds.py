@@ -254,7 +254,9 @@ KINDS = frozenset(
     which roof is the limit
     who a caption names
     who does copies
+    who does copies in captions
     whole rows or columns
+    words of bands in captions
     words of threads without a cell
     words on cells
     words that are not cut

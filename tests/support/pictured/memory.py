@@ -19,7 +19,7 @@ from tests.support.pictured.tally import (
     times_text,
 )
 from workbench.draw import Picture, Stands, Words
-from workbench.ir import Block, For, Kernel, attrs_dict, dtypes, walk
+from workbench.ir import Block, BufferStore, For, Kernel, attrs_dict, dtypes, walk
 
 OWNERS = {"global": "grid", "shared": "block", "local": "thread"}
 NAMES = {"shared": "shared memory", "local": "registers (local memory)"}
@@ -50,9 +50,10 @@ def check_memory(
 ) -> None:
     """All that the picture says of what lies where and is moved how often."""
     low = tuple(strip.low or strip for strip in picture.strips)  # for a pane that is low
+    said = {words.label for words in words_of(picture)}
     for drawn in (picture, replace(picture, strips=low)):
         check_names(tally, log, drawn)
-        _Memory(tally, log, kernels, drawn, before, times).check()
+        _Memory(tally, log, kernels, drawn, before, times, said).check()
 
 
 class _Memory:
@@ -64,9 +65,10 @@ class _Memory:
         picture: Picture,
         before: ProgramLog | None,
         times: Times,
+        said: set[str],
     ) -> None:
         self.tally, self.log, self.picture = tally, log, picture
-        self.kernels, self.before, self.times = kernels, before, times
+        self.kernels, self.before, self.times, self.said = kernels, before, times, said
         every = {s.of for strip in picture.strips for s in strip.shapes if s.of.title}
         self.bands = {of: found for of in every if (found := BAND.fullmatch(of.title))}
         for of in every - self.bands.keys():
@@ -101,14 +103,15 @@ class _Memory:
         found = BAND.fullmatch(of.title)
         load = found is not None and found[3] == "loaded"
         blocks = of.statement.split(", ")
-        events = [e for e in self.log.events if e.stage in blocks and e.writes == load]
-        return next((e.buffer for e in events), "") if self.is_copy(of) else ""
+        buffers = _named(self.log, blocks)
+        return next(name for name, w in buffers if w == load) if self.is_copy(of) else ""
 
     def is_copy(self, of: Stands) -> bool:
-        """Whether its blocks do nothing but move its buffer to, or from, another memory."""
-        blocks = of.statement.split(", ")
-        events = [e for e in self.log.events if e.stage in blocks]
-        buffers = {(e.buffer, e.writes) for e in events}
+        """Whether its blocks do nothing but move its buffer to, or from, another memory.
+
+        As their text has it, also of a load that a condition never lets happen.
+        """
+        buffers = _named(self.log, of.statement.split(", "))
         scopes = {self.log.buffers[name].scope for name, _ in buffers}
         return len(buffers) == 2 and len(scopes) == 2 and len({w for _, w in buffers}) == 2
 
@@ -132,13 +135,7 @@ class _Memory:
             loop = self.innermost(of)
             self.tally.same("loops of copies", found[6], loop and loop.loop_var.name, of.title)
             if loop is not None:
-                kind = loop.thread or ""
-                doer = "in each turn of"
-                if kind.endswith(("Idx.x", "Idx.y", "Idx.z")):
-                    doer = f"by each {kind[: -len('Idx.x')]} of"
-                elif "vthread" in kind or loop.virtual:
-                    doer = "by each virtual thread of"
-                self.tally.same("who does copies", found[5], doer, of.title)
+                self.tally.same("who does copies", found[5], _doer(loop), of.title)
 
     def time(self, of: Stands) -> float:
         """Its share, by bytes, of the time of all that is loaded, or stored, of its buffer."""
@@ -263,16 +260,18 @@ class _Memory:
     # --- what a buffer takes ----------------------------------------------------------------------
 
     def held(self, name: str) -> int:
-        """The bytes that an owner holds: the box of what it touches in a turn of all loops around,
-        times its copies in a pipeline."""
+        """The bytes that an owner holds: the array of the kernel that has one.
+
+        Else the box of what it touches in a turn of all loops around; virtual threads that store
+        the same hold it together.
+        """
         buffer = self.log.buffers[name]
         size = self.size(name)
         if buffer.scope == "global":
             return int(prod(buffer.shape)) * size
-        if buffer.scope in OWNERS:  # as the kernel has it
-            found = [b for kernel in self.kernels for b in kernel.allocs if b.name == name]
-            if found:
-                return int(prod(found[0].shape)) * size
+        found = [b for kernel in self.kernels for b in kernel.allocs if b.name == name]
+        if len(found) == 1:  # as the kernel has it; no value goes to another kernel by these
+            return int(prod(found[0].shape)) * size
         events = [e for writes in (False, True) for e in self.log.by_buffer[name, writes]]
         stages = {e.stage for e in events} | _static(self.log, name)
         nests = [nest for stage in stages for nest in self.log.around.get(stage, [])]
@@ -284,10 +283,11 @@ class _Memory:
             for e in self.first(events, buffer.scope)
             if all(k == 0 for var, k in e.loops if var in still)
         ]
+        stored = self.log.by_buffer[name, True]
         copies = 1
         if buffer.scope == "local":
             copies = prod(
-                len({k for e in events for var, k in e.loops if var is x.loop_var}) or 1
+                len({k for e in stored for var, k in e.loops if var is x.loop_var}) or 1
                 for x in turns
                 if x.virtual
             )
@@ -340,22 +340,26 @@ class _Memory:
         )
         rules: list[Rule] = [
             (sentences, sentence), *fixed(BY_BYTES, BY_TIME, HATCHED),
-            (r"(“at .*”: done .*)\.", lambda m: self.done(m[1])),
+            (r"(“(?:at|line) .*”: done .*)\.", lambda m: self.done(m[1])),
         ]  # fmt: skip
         self.tally.read(line, rules)
 
     def done(self, text: str) -> None:
-        """What a word on a band says of a copy, by its whole name."""
+        """What a word on a band says of a copy, by its whole name: a loop, or a loop's line."""
         for said in text.split("; "):
-            found = re.fullmatch(r"“(?:at )?(?:line (\d+)|(\w+))”: done (.*) of (\w+)", said)
+            found = re.fullmatch(r"“((?:at )?line (\d+)|at (\w+))”: done (.* of) (\w+)", said)
             if found is None:
                 self.tally.add(f"unknown words {said!r}")
                 continue
-            if found[1]:
-                lines = self.log.line_of(found[4])
-                self.tally.among("lines in captions", int(found[1]), lines, said)
+            loops = [x for of in self.bands if (x := self.innermost(of)) is not None]
+            doers = {_doer(x) for x in loops if x.loop_var.name == found[5]}
+            self.tally.among("who does copies in captions", found[4], doers, said)
+            self.tally.among("words of bands in captions", found[1], self.said, said)
+            if found[2]:
+                lines = self.log.line_of(found[5])
+                self.tally.among("lines in captions", int(found[2]), lines, said)
             else:
-                self.tally.same("loops in captions", found[2], found[4], said)
+                self.tally.same("loops in captions", found[3], found[5], said)
 
     def row(self, row: tuple[str | int | float, ...]) -> None:
         scope, name, role, held, loads, stores, each, ways = row
@@ -378,6 +382,24 @@ class _Memory:
             targets += int(many.replace(",", ""))
             tally.same("loads for a buffer", int(many.replace(",", "")) <= most, True, str(row))
         tally.same("loads for all buffers", targets <= len(read), True, str(row))
+
+
+def _doer(loop: For) -> str:
+    """Who does the turns of a loop."""
+    kind = loop.thread or ""
+    if kind.endswith(("Idx.x", "Idx.y", "Idx.z")):
+        return f"by each {kind[: -len('Idx.x')]} of"
+    return "by each virtual thread of" if "vthread" in kind or loop.virtual else "in each turn of"
+
+
+def _named(log: ProgramLog, blocks: Sequence[str]) -> set[tuple[str, bool]]:
+    """The buffers that the text of blocks names, and whether they write them."""
+    return {
+        (n.buffer.name, isinstance(n, BufferStore))
+        for node in walk(log.func.root.body)
+        if isinstance(node, Block) and node.name in blocks
+        for n in in_order(node.body)
+    }
 
 
 def _static(log: ProgramLog, name: str) -> set[str]:
