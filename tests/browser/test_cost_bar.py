@@ -141,6 +141,55 @@ def test_a_guess_and_what_was_recorded_are_told_and_no_line_runs_through_words(
     assert axis.evaluate(STRUCK) == []
 
 
+ROWS = """pane => {
+  const edges = (one) => one.getBoundingClientRect();
+  const { width, top, height } = edges(pane);
+  const shown = (one) => edges(one).height > 0 && edges(one).top < top + height - 1;
+  const lines = [...pane.querySelectorAll('p, summary, h4, li')].filter(shown);
+  const rows = [...pane.querySelectorAll('.wb-resource')];
+  const cells = rows.flatMap((row) => [...row.children]);
+  return {
+    axes: rows.map((row) => edges(row.querySelector('.wb-resource-axis')).width / width),
+    heights: rows.map((row) => edges(row).height),
+    cut: lines.filter((line) => edges(line).bottom > top + height).map((line) => line.innerText),
+    narrow: cells.filter((cell) => cell.scrollWidth > cell.clientWidth + 1 && cell.clientWidth)
+      .map((cell) => cell.innerText),
+    hidden: pane.scrollHeight - pane.clientHeight,
+  };
+}"""
+"""Of the opened bar: shares of its width, heights, what is cut at its edge, and in its cells."""
+
+
+@pytest.mark.parametrize("size", ((829, 598), (829, 430), (1400, 860), (480, 700)))
+def test_bars_have_half_of_the_pane_a_row_is_a_line_and_no_line_is_cut(
+    plain: Plain, size: tuple[int, int]
+):
+    plain.page.set_viewport_size({"width": size[0], "height": size[1]})
+    sch = Schedule(product(1024, 1024, 1024))
+    lesson.in_shared(sch, (4, 4), (16, 16), 16)
+    modelled_of(sch.func, "nvidia/h200")
+    lab = plain.open([wb.lab(Schedule(sch.func))]).locator(".wb-lab")
+    lab.locator(".wb-bar-of-time").click()
+    rows = lab.locator(".wb-opened")
+    expect(rows.locator(".wb-resource")).to_have_count(8)
+    expect(rows.locator(".wb-faults > li").first).to_be_attached()
+    found = rows.evaluate(ROWS)
+    shoot(plain.page, f"cost-rows-{size[0]}-{size[1]}")
+    assert min(found["axes"]) >= 0.5 and max(found["heights"]) <= 24
+    assert found["cut"] == [] and found["narrow"] == []
+    if size == (829, 430):
+        assert found["hidden"] > 0, "or nothing could have been cut"
+    row = rows.locator("summary", has_text="shared")
+    said = row.locator(".wb-resource-much")
+    expect(said).to_have_text(re.compile("^[0-9.]+ M wavefronts$"))
+    expect(said).to_be_visible(visible=size[0] > 800)
+    whole = row.get_attribute("title") or ""
+    assert "wavefronts of shared memory, 1 a clock on" in whole
+    expect(rows.get_by_text(whole)).to_be_hidden()
+    row.click()
+    expect(rows.get_by_text(whole)).to_be_visible()
+
+
 BESIDE = """axis => [...axis.querySelectorAll('.wb-tick-words:not([hidden])')].map((words) => {
   const [at, { left, right }] = [words.parentElement, words].map((one) =>
     one.getBoundingClientRect());

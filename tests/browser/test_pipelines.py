@@ -98,6 +98,16 @@ def test_a_click_on_a_cell_opens_the_menu_of_its_block(plain: Plain):
     sch = prefetching(32)
     lab = plain.open([wb.lab(sch, panes=["pipeline"])]).locator(".wb-lab")
     expect(lab.locator(".wb-caption")).to_contain_text("No loop of the program is a pipeline")
+    act = lab.locator(".wb-machine").get_by_role("button", name="pipeline k_0")
+    for width, height in ((829, 598), (1400, 860)):
+        plain.page.set_viewport_size({"width": width, "height": height})
+        expect(act).to_have_count(1)
+        expect(act).to_be_visible()
+        assert inside(lab.locator(".wb-machine .wb-body"), act)
+        shoot(plain.page, f"pipeline-pale-{width}")
+    act.click()
+    expect(lab.locator(".wb-menu .wb-call")).to_contain_text('sch.pipeline("k_0"')
+    plain.page.keyboard.press("Escape")
     sch.pipeline("k_0", stages=[0, 1, 0, 1, 2], order=[0, 3, 1, 4, 2])
     lab = plain.open([wb.lab(sch, panes=["pipeline"])]).locator(".wb-lab").last
     lab.locator('g[data-statement="A_shared"][data-iteration="k_0 = 1"]').click()
@@ -141,7 +151,11 @@ def test_without_one_the_pane_says_how_to_get_there(browser: Browser, tmp_path: 
     page = opened(browser, tmp_path / "lab.html", 845, 626)
     caption = page.locator(".wb-caption")
     hint = "Take pipeline at k_0, with a stage for each of its 5 statements"
+    caption.click()
     expect(caption).to_contain_text(hint)
     expect(page.locator(".wb-machine td").first).to_have_text("k_0")
+    expect(page.locator(".wb-machine td").first).to_be_visible()
+    expect(page.locator(".wb-machine .wb-corridor").first).to_be_visible()
+    expect(page.get_by_role("button", name="pipeline k_0")).to_have_count(0)  # no Python takes it
     shoot(page, "pipeline-none")
     page.close()

@@ -12,7 +12,8 @@ from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.browser.plain import Plain
 from tests.browser.test_lab import answer, cell, shoot
 from tests.support.every import some
-from tests.widgets.programs import ADD, bind_both, parse
+from tests.widgets.programs import ADD, bind_both, parse, send
+from workbench import lesson
 
 
 def tiles(root: Locator) -> Locator:
@@ -47,6 +48,33 @@ def chosen(pane: Locator, loop: str) -> Locator:
     """The slider of a loop, which is chosen beside it."""
     pane.locator(".wb-loops").select_option(loop)
     return pane.locator(".wb-slide input")
+
+
+EDGES = """shapes => shapes.map((shape) => {
+  const { stroke, strokeWidth, rx } = getComputedStyle(shape);
+  return [stroke, strokeWidth, rx];
+})"""
+
+
+def test_the_cell_that_is_asked_about_and_the_tile_of_a_block_are_seen_as_chosen(plain: Plain):
+    choices = ("block 1, thread 1", "time step 5")
+    question = lesson.who_computes("C", 5, choices, steps="both")
+    one = wb.lab(parse(ADD), question=question)
+    bind_both(one)
+    send(one, do="answer", name=question.name, choice=0)
+    sch = wb.Schedule(matmul(64))
+    blocking_with_shared(sch, 4, 4, 4, 4, 4)
+    asked, tiled = plain.open([one, wb.lab(sch, panes=["tiles"])]).locator(".wb-lab").all()
+    for scheme, who in (("light", "rgb(0, 121, 107)"), ("dark", "rgb(79, 209, 184)")):
+        plain.dark(scheme == "dark")
+        for lab in (asked, tiled):
+            expect(lab.locator(".wb-strips [data-name=C] .wb-chosen").first).to_be_visible()
+            edges = lab.locator(".wb-strips [data-name=C] .wb-chosen").evaluate_all(EDGES)
+            assert {tuple(edge) for edge in edges} == {(who, "2px", "auto")}
+            shoot(lab, f"chosen-{scheme}-{'cell' if lab is asked else 'tile'}")
+    cells = asked.locator(".wb-strips [data-cell] rect")
+    expect(cells).to_have_count(8)
+    assert {rx for _, _, rx in cells.evaluate_all(EDGES)} == {"auto"}, "right corners"
 
 
 def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(plain: Plain):

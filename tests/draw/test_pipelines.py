@@ -11,6 +11,7 @@ import workbench as wb
 from tests.draw.test_pictures import PHONE
 from tests.lower.test_pipelines import INNER, noted, of_one_thread, prefetching, reversed_rows
 from tests.support.cases import seeds
+from tests.support.gpu_programs import VECTOR_ADD, parsed
 from tests.support.random_pipelines import random_pipeline
 from workbench import draw
 from workbench.diag import Fail
@@ -111,9 +112,23 @@ def over(a: Rect, b: Rect) -> bool:
     return not (apart or a.y + a.height <= b.y or b.y + b.height <= a.y)
 
 
-def test_without_one_there_are_words_alone():
+def test_without_one_there_are_pale_turns_of_what_could_be_one():
     picture = draw.picture_of(prefetching(32).func, "pipeline")
-    assert picture.strips == () and picture.caption.startswith("No loop of the program")
+    assert picture.caption.startswith("No loop of the program")
+    (strip,) = picture.strips
+    (row,) = picture.table.rows
+    assert strip.words == str(row[1]).split("; ") == list(dict.fromkeys(strip.words))
+    boxes = [s for s in strip.shapes if isinstance(s, Rect)]
+    assert {box.role for box in boxes} == {"corridor"}, "ink 8 %"
+    rows = [[box for box in boxes if box.y == y] for y in sorted({box.y for box in boxes})]
+    assert len(rows) == len(strip.words) and {len(row) for row in rows} == {8}
+    inside = strip.width - max(box.x + box.width for box in boxes)
+    assert inside >= 0 and not any(over(a, b) for a, b in pairwise(boxes))
+
+
+def test_where_no_loop_could_be_one_there_are_words_alone():
+    picture = draw.picture_of(parsed(VECTOR_ADD), "pipeline")
+    assert picture.strips == () and "First fetch into a loop" in picture.caption
 
 
 def test_while_a_question_is_open_it_names_statements_alone():

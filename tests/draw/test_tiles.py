@@ -13,7 +13,7 @@ from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
 from workbench.draw.layout import HIGH
 from workbench.draw.scene import Rect, Scene, Words, width_of
-from workbench.draw.sheets import MOST_BOXES, SEEN, regions
+from workbench.draw.sheets import CHOSEN, MOST_BOXES, SEEN, regions
 from workbench.insight import Table, Tile, Tiles, Touch
 from workbench.ir import PrimFunc
 
@@ -57,7 +57,7 @@ def test_a_product_is_three_linked_sheets_with_nested_selections():
     assert "A is read 4 times by the block, once by the thread" in told(scene)
     assert "C is written 17 times by the block, once by the step" in told(scene)
     (row, *_), (column, *_) = rects(scene, "A", "read"), rects(scene, "B", "read")
-    tile, *_ = rects(scene, "C", "both")
+    tile, *_ = rects(scene, "C", "chosen-both")
     assert (row.y, row.height) == (tile.y, tile.height), "rows of A and of C stand in line"
     assert (column.x, column.width) == (tile.x, tile.width), "so do columns of B and of C"
 
@@ -128,7 +128,7 @@ def scenes(request: pytest.FixtureRequest) -> list[Scene]:
 def test_a_tile_is_never_a_sliver_nor_a_wall(scenes: list[Scene]):
     for scene in scenes:
         boxes = [s for s in scene.shapes if isinstance(s, Rect) and s.of.buffer]
-        outlines = [s for s in boxes if s.role in ("read", "write", "both")]
+        outlines = [s for s in boxes if s.role in ("read", "write", "both", *CHOSEN.values())]
         assert outlines and all(min(s.width, s.height) >= SEEN - 1e-9 for s in outlines)
         for buffer in {s.of.buffer for s in outlines}:
             assert sum(s.of.buffer == buffer for s in outlines) <= 4 * MOST_BOXES
@@ -184,7 +184,7 @@ def test_the_step_before_is_hatched_where_it_was():
     small = naive(sch.fork(), 4).func
     picture = draw.picture_of(small, "tiles", select={"block": (1, 1)}, before=wide, level="whole")
     (ghost,) = rects(picture.strips[0], "C", "ghost")
-    (now,) = rects(picture.strips[0], "C", "both")
+    (now,) = rects(picture.strips[0], "C", "chosen-both")
     assert ghost.width == 2 * now.width
     same = draw.picture_of(small, "tiles", select={"block": (1, 1)}, before=small, level="whole")
     assert not rects(same.strips[0], "C", "ghost")
@@ -215,6 +215,20 @@ def test_what_is_hatched_stands_for_no_block_that_is_gone():
     wide, small = (naive(wb.Schedule(matmul(32)), n).func for n in (8, 4))
     scene = draw.picture_of(small, "tiles", select={"block": (1, 1)}, before=wide).strips[0]
     assert {ghost.of.statement for ghost in rects(scene, "C", "ghost")} == {"C_update"}
+
+
+def test_what_a_chosen_block_or_thread_writes_is_drawn_as_chosen_and_its_reads_dashed():
+    for level in ("whole", "block", "thread"):
+        scene = view(blocked(64), level, block=(0, 0), thread=5)
+        found = {s.role for s in scene.shapes if isinstance(s, Rect) and s.of.buffer}
+        assert "chosen" in found and "read" in found and not {"write", "both"} & found
+        legend = [s.role for s in scene.shapes if s.of.key == "legend" and isinstance(s, Rect)]
+        assert legend[:3] == ["read", "chosen", "chosen-both"], "as they are drawn here"
+    where = rects(view(blocked(64), "whole", block=(0, 0)), "C", "chosen")
+    assert len(where) == 1, "one edge, and no fill below it"
+    turns = draw.picture_of(matmul(16), "tiles", select={"i": 3}).strips[0]
+    assert not rects(turns, "C", *CHOSEN.values()), "a turn of a loop is nobody"
+    assert rects(turns, "C", "both")
 
 
 def test_matrices_that_no_sum_links_stand_alone():
@@ -265,7 +279,7 @@ def test_spans_share_the_cells_of_both():
 def test_a_write_after_the_steps_is_told_but_not_drawn_as_done():
     scene = view(blocked(1024), block=(0, 0), k_0=5)
     assert "C is written once by the block, after the loop over k_0" in told(scene)
-    assert len(rects(scene, "C", "write")) == 1
+    assert len(rects(scene, "C", "chosen")) == 1
 
 
 def test_what_is_not_touched_says_so():

@@ -205,15 +205,27 @@ def test_time_is_grey_with_a_clock_and_threads_have_no_hue():
     assert {role for role, _ in cells(drawn(sch.func)).values()} == {"thread"}
 
 
-def test_the_frame_of_the_chosen_cell_is_whole_and_seen():
-    who = insight.who(matmul(8))
-    picture = draw.who_picture(who, {(0, 5): "other"}, asked=(0, 5))
-    (strip,) = (s for s in picture.strips if any(x.role == "asked" for x in s.shapes))
-    (box,) = (s for s in strip.shapes if s.of.cells == ((0, 1, 1), (5, 1, 1)) and s.role == "time")
-    for role in ("asked", "new"):
-        (frame,) = (s for s in strip.shapes if s.role == role)
-        assert box.x < frame.x and frame.x + frame.width < box.x + box.width
-        assert box.y < frame.y and frame.y + frame.height < box.y + box.height
+@pytest.mark.parametrize("func", [matmul(8), parsed(VECTOR_ADD.replace("1024", "8"))])
+def test_a_cell_has_one_edge_and_right_corners_whether_chosen_or_changed(func: PrimFunc):
+    """That which is asked about is chosen, those beside it have the edge of what came."""
+    who = insight.who(func)
+    asked, changed = who.cells[5].index, who.cells[6].index
+    picture = draw.who_picture(who, {asked: "other", changed: "other"}, asked=asked)
+    boxes = [s for strip in picture.strips for s in strip.shapes if isinstance(s, Rect)]
+    assert len(boxes) == len(who.cells) and not any(box.round for box in boxes)
+    roles = {tuple(start for start, _, _ in box.of.cells): box.role for box in boxes}
+    assert (roles.pop(asked), roles.pop(changed)) == ("chosen", "came-time")
+    assert {*roles.values()} == {"time"}
+
+
+def test_cells_that_changed_keep_the_fill_of_their_block():
+    who = insight.who(blocks(2))
+    strips = draw.who_picture(who, {cell.index: "other" for cell in who.cells}).strips
+    drawn = [s.role for strip in strips for s in strip.shapes if isinstance(s, Rect)]
+    assert {*drawn} == {"came-block-0", "came-block-1"}
+    for role in {*drawn}:
+        now, plain = draw.ROLES[role], draw.ROLES[role.removeprefix("came-")]
+        assert now.fill == plain.fill and now.wide == plain.wide and not now.dash
 
 
 def test_groups_all_use_words_of_one_length():

@@ -69,7 +69,7 @@ class Look:
 # Ink is full, or one of these shares; lines are so wide, and so is the edge of words.
 PALE, LIGHT_INK, FAINT, EDGE, QUIET = (Mix("ink", share) for share in (4, 8, 16, 55, 78))
 GRID_LINE, LINE, REGION, FOCUS, HALO = 0.5, 1.0, 1.5, 2.0, 3.0  # px
-PAPER, INK = Mix("paper"), Mix("ink")
+PAPER, INK, CAME = Mix("paper"), Mix("ink"), Mix("came")
 # how long it takes, of what takes longest, whose fill is all of the hue: no words stand on it
 LONG = {f"long-{k}": Mix("much", 10 + 9 * k) for k in range(1, TENTHS + 1)}
 WORDS: dict[str, Look] = {
@@ -110,10 +110,16 @@ ROLES: dict[str, Look] = {
     "unused": Look(PAPER, EDGE),
     "joined": Look(None, EDGE),
     "chosen": Look(Mix("who", 24), Mix("who"), FOCUS),
+    "chosen-both": Look(Mix("who", 24), Mix("who"), FOCUS, (8, 2, 2, 2)),
     "chosen-joined": Look(None, Mix("who"), FOCUS),
     "failed": Look(None, Mix("fault"), REGION),
     "alarm": Look(Mix("fault", 16), Mix("fault"), FOCUS),
     **{f"block-{k}": Look(Mix("ink", share), EDGE) for k, share in enumerate(BLOCKS)},
+    # cells that something else computes than in the step before, filled as they would be
+    "came-box": Look(PAPER, CAME),
+    "came-thread": Look(PAPER, CAME),
+    "came-time": Look(LIGHT_INK, CAME),
+    **{f"came-block-{k}": Look(Mix("ink", share), CAME) for k, share in enumerate(BLOCKS)},
     # rows of places, of which so many tenths are in use: were, and are now, which stands out more
     **{f"busy-{k}": Look(Mix("ink", 4 + 2 * k)) for k in range(1, TENTHS + 1)},
     **{f"now-{k}": Look(Mix("much", 44 + 5 * k)) for k in range(1, TENTHS + 1)},

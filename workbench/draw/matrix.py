@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
+from workbench.draw.colours import BLOCKS, block_role
 from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, width_of
 from workbench.insight import Cell, Point, Turns, Who
 
@@ -148,7 +149,7 @@ def _part(index: Point, rows: frozenset[int], columns: frozenset[int]) -> tuple[
 def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Scene:
     """The cells between the numbers of their rows and columns.
 
-    Those that are `changed` have a thick frame, the one `asked` about a dashed one.
+    Those that are `changed` have the edge of what came, the one `asked` about is chosen.
     """
     shapes: list[Shape] = []
     xs, ys = _spots(matrix)
@@ -161,20 +162,27 @@ def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Sc
         shapes += _titles(matrix, xs, ys)
     for cell in matrix.who.cells:
         row, column = cell.index
-        shapes += _cell(matrix, cell, xs[column], ys[row])
-        box = Rect(xs[column], ys[row], matrix.width, matrix.height, "box")
-        shapes += frames(box, cell.index in changed, cell.index == asked)
+        role = cell_role(matrix.roles[cell.index], cell.index in changed, cell.index == asked)
+        shapes += _cell(matrix, cell, xs[column], ys[row], role)
     return Scene(xs[-1] + matrix.width + 1, matrix.bottom, tuple(shapes))
 
 
-def frames(cell: Rect, new: bool, asked: bool) -> Iterator[Rect]:
-    """What is drawn around a cell, inside its own edge, so that nothing beside it covers a part."""
-    inset = 1.6
-    for role, drawn in (("new", new), ("asked", asked)):
-        if drawn:
-            size = cell.width - 2 * inset, cell.height - 2 * inset
-            yield Rect(cell.x + inset, cell.y + inset, *size, role, round=3)
-            inset += 2.6
+CAME = {
+    "box": "came-box",
+    "thread": "came-thread",
+    "time": "came-time",
+    **{block_role(k): f"came-{block_role(k)}" for k in range(len(BLOCKS))},
+}
+
+
+def cell_role(plain: str, new: bool, asked: bool) -> str:
+    """A cell has one edge: of the chosen one, which is asked about, else of what came, or its own.
+
+    `plain` is its role in a picture that no step came before.
+    """
+    if asked:
+        return "chosen"
+    return CAME[plain] if new else plain
 
 
 def _spots(matrix: Matrix) -> tuple[list[float], list[float]]:
@@ -221,12 +229,12 @@ def _titles(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterato
         yield Words(words, xs[column] + 1, ys[row] - 4, "strong", "start")
 
 
-def _cell(matrix: Matrix, cell: Cell, x: float, y: float) -> list[Shape]:
+def _cell(matrix: Matrix, cell: Cell, x: float, y: float, role: str) -> list[Shape]:
     name = f"{matrix.who.buffer}[{', '.join(map(str, cell.index))}]"
     of = stands_for(matrix.who, cell, matrix.turns, f"{name}: {cell.label}")
     wide, high = matrix.width, matrix.height
     lines = [line for words in matrix.words(cell) for line in words.split("\n")]
-    box = Rect(x + 1, y + 1, wide - 2, high - 2, matrix.roles[cell.index], of, round=3)
+    box = Rect(x + 1, y + 1, wide - 2, high - 2, role, of)
     return [
         box,
         *(Words(line, x + wide / 2, y + LINE * (k + 1), of=of) for k, line in enumerate(lines)),

@@ -69,7 +69,7 @@ def picture_of(
 ) -> Picture:
     """The picture `name` of `func`: one of `PICTURES`.
 
-    "who" shows the cells of `buffer` (default: the last output), that at `asked` ringed; "tiles"
+    "who" shows the cells of `buffer` (default: the last output), that at `asked` chosen; "tiles"
     what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
     the turns of loops whose statements run in turns of their own; "banks" and "sectors" a request
     of a warp to shared or global memory, of `buffer` if that is given, at what `select` chooses,

@@ -28,6 +28,7 @@ CELL, GAP = 46.0, 14.0  # px; the widest cell, and the room of turns that are le
 HEAD, APART = 40.0, 9.0  # px; of the words over the turns, and between rows, where threads wait
 LINE, LANE = 15.0, 4.0  # px; a line of words, and a band of what is on its way beside the cells
 LANES = 3  # bands beside each other
+PALE_TURNS = 8  # of a loop that is no pipeline yet: any number
 SHORT = {"prologue": "pro.", "epilogue": "epi."}  # where cells are small
 
 
@@ -103,15 +104,30 @@ class _Grid:
 
 
 def pipelines_picture(pipelines: Pipelines, before: Pipelines | None = None) -> Picture:
-    """A strip for each pipeline, and words where there is none.
+    """A strip for each pipeline; where there is none, what one would be of, pale.
 
     Where a statement ran in another turn in the program `before`, that is drawn dashed and told in
     brackets.
     """
     grids = [_Grid(loop, _then(loop, before), min(_lanes(loop), LANES)) for loop in pipelines.loops]
-    strips = tuple(_strip(grid) for grid in grids)
+    strips = tuple(_strip(grid) for grid in grids) or _pale(pipelines)
     caption = "\n".join([pipelines.caption, *([_legend(grids)] if grids else [])])
     return Picture(strips, caption, pipelines.table, pipelines.kind)
+
+
+def _pale(pipelines: Pipelines) -> tuple[Scene, ...]:
+    """The statements of the loop that could be a pipeline, in turns of which nothing is known."""
+    if not pipelines.plain:
+        return ()
+    *_, names = pipelines.plain.values()
+    left = _room_of([(name, "code") for name in names])
+    high, step = LINE + APART, (_wide(left) - left) / PALE_TURNS
+    shapes: list[Shape] = []
+    for k, name in enumerate(names):
+        shapes.append(Words(name, left - 6, k * high + LINE - 1, "code", "end"))
+        turns = (left + step * turn for turn in range(PALE_TURNS))
+        shapes += [Rect(x, k * high, step - 2, LINE + 4, "corridor") for x in turns]
+    return (Scene(_wide(left), len(names) * high, tuple(shapes), free=True),)
 
 
 def covered_turns(pipelines: Pipelines) -> Scene:

@@ -24,6 +24,7 @@ SEEN = 6.0  # px; nothing is drawn smaller, and what is smaller at a deeper leve
 APART = 3.0  # px; cells closer than that are drawn as one box
 MOST_BOXES = 16
 GRID = 32  # cells a side up to which each is drawn
+CHOSEN = {"write": "chosen", "both": "chosen-both"}  # what a chosen block writes is its own
 ARROWS = {"read": "↗", "write": "↘", "both": "↗"}
 
 Steps = tuple[tuple[Digit, int], ...]
@@ -51,6 +52,12 @@ class Level:
     def tile(self, buffer: str) -> Tile | None:
         """What the selection touches of `buffer`."""
         return next((t for t in self.tiles.tiles if t.buffer == buffer), None)
+
+    @property
+    def is_whose(self) -> bool:
+        """Whether a block or a thread is chosen, and not turns of loops alone."""
+        chosen = (axis.role for axis in self.tiles.axes if axis.selected is not None)
+        return any(role in ("block", "thread") for role in chosen)
 
     @property
     def select(self) -> dict[str, int]:
@@ -237,15 +244,18 @@ class Sheet(NamedTuple):
         role: str = "",
         loops: tuple[str, ...] = (),
         key: str = "",
+        chosen: bool = False,
     ) -> list[Rect]:
         """What is touched: a fill by how often, and an outline by how; or all in one `role`.
 
-        It stands for the `loops` of which it is a turn, and has a `key` among all pictures.
+        What a block or thread that is `chosen` writes is drawn as chosen. It stands for the
+        `loops` of which it is a turn, and has a `key` among all pictures.
         """
         shapes = []
         for kind, touch, region in found:
             of = stands_for(buffer, touch, region, self.at, loops)._replace(key=key)
-            roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
+            own = role or (CHOSEN.get(kind) if chosen else None)
+            roles = (own,) if own else (heat(touch.accesses / touch.cells), kind)
             for edges in self._boxes(region, moves_of(touch)):
                 first = sliding(edges, self.at, roles[0], of)
                 shapes += [first, *(first._replace(role=one) for one in roles[1:])]

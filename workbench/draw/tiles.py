@@ -24,6 +24,7 @@ from workbench.draw.scene import (
 )
 from workbench.draw.sheets import (
     ARROWS,
+    CHOSEN,
     Frame,
     Level,
     Regions,
@@ -286,7 +287,8 @@ def _strip(view: _View) -> Scene:
     cards = _cards(view)
     layout = fitting(tuple(card.size for card in cards), view.trio is not None)
     places = _places(view, cards, layout.spots)
-    shapes = [*_legend(layout.corner)]
+    whose = any(level.is_whose for level in (view.near, *view.levels) if level)
+    shapes = [*_legend(layout.corner, whose)]
     if view.trio is not None:
         shapes += _corridors(view, view.trio, places[:3])
     for one in places:
@@ -314,13 +316,16 @@ def _value(axis: Axis) -> Form:
 
 
 @cache
-def _legend(corner: bool) -> tuple[Shape, ...]:
-    """How reads and writes are drawn, and that the fill is how often; in a corner, or in a line."""
+def _legend(corner: bool, whose: bool) -> tuple[Shape, ...]:
+    """How reads and writes are drawn, and that the fill is how often; in a corner, or in a line.
+
+    `whose`: writes are those of a chosen block or thread.
+    """
     shapes: list[Shape] = []
     x, y = LEFT, 0.0
     for role, label in (("read", "↗ reads"), ("write", "↘ writes"), ("both", "both")):
         words = Words(label, x + 24, y + 10, anchor="start")
-        shapes += [Rect(x + 1, y + 1, 18, 10, role), words]
+        shapes += [Rect(x + 1, y + 1, 18, 10, CHOSEN.get(role, role) if whose else role), words]
         x, y = (x, y + LINE) if corner else (x + 30 + width_of(label), y)
     shapes += [Rect(x + 8 * k, y + 1, 8, 10, f"heat-{3 * k}") for k in range(3)]
     shapes.append(Words("× times", x + 29, y + 10, anchor="start"))
@@ -438,11 +443,12 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     near = view.near.tile(name) if view.near else None
     if view.near and near:
         loops = _loops(view, view.near)
-        shapes += map(own, sheet.touched(name, regions(near), "", loops, whole.key))
+        whose = view.near.is_whose
+        shapes += map(own, sheet.touched(name, regions(near), "", loops, whole.key, whose))
     chosen = _selected(view, place, near)
     for tile, level in chosen:
         loops, key = _loops(view, level), view.key(name, level)
-        shapes += map(own, sheet.touched(name, regions(tile), "", loops, key))
+        shapes += map(own, sheet.touched(name, regions(tile), "", loops, key, level.is_whose))
     shapes += standing(whole, sheet.grid())
     if not chosen:
         return shapes

@@ -13,7 +13,7 @@ from workbench.draw.matrix import (
     EDGE,
     WIDE,
     Matrix,
-    frames,
+    cell_role,
     matrix_of,
     matrix_scene,
     stands_for,
@@ -54,8 +54,8 @@ def who_picture(
 ) -> Picture:
     """Who computes each cell: single cells where the buffer is small, else groups of cells.
 
-    Cells whose label differs from `before` are drawn with a thick edge, and the caption says what
-    one of them was; the cell `asked` about is ringed. Cells of different blocks stand apart;
+    Cells whose label differs from `before` have the edge of what came, and the caption says what
+    one of them was; the cell `asked` about is chosen. Cells of different blocks stand apart;
     threads that compute none follow as empty frames. `turns` say which statement of the program
     the cells stand for, and which loops; `loops` are those that each axis is bound to, by its name,
     which groups stand for.
@@ -216,20 +216,19 @@ def _strips(
         for cell in who.cells[start : start + ACROSS]:
             x += GAP if cell.block != before else 0
             before = cell.block
-            shapes += _cell(who, look, cell, x)
-            box = Rect(x, 0, look.width, look.height, "box")
-            shapes += frames(box, cell.index in changed, cell.index == asked)
+            role = cell_role(look.roles[cell.index], cell.index in changed, cell.index == asked)
+            shapes += _cell(who, look, cell, x, role)
             x += look.width
         following = who.cells[start + ACROSS : start + ACROSS + 1]
         x += GAP if following and following[0].block != before else 0
         yield Scene(x, look.height, tuple(shapes), free=True)
 
 
-def _cell(who: Who, look: _Look, cell: Cell, x: float) -> list[Shape]:
+def _cell(who: Who, look: _Look, cell: Cell, x: float, role: str) -> list[Shape]:
     name = f"{who.buffer}[{', '.join(map(str, cell.index))}]"
     middle = x + look.width / 2
     shapes: list[Shape] = [
-        Rect(x + 1, 1, look.width - 2, look.height - 2, look.roles[cell.index], round=3),
+        Rect(x + 1, 1, look.width - 2, look.height - 2, role),
         Words(look.names[cell.index], middle, 18, "name"),
     ]
     below = HEAD + 11
@@ -253,7 +252,7 @@ def _idle(who: Who) -> Iterator[Scene]:
     shapes: list[Shape] = []
     for column, (idle, lines) in enumerate(zip(who.idle[:across], parts, strict=False)):
         x = column * wide
-        box: list[Shape] = [Rect(x + 1, GAP + 1, wide - 2, high - 2, "idle", round=3)]
+        box: list[Shape] = [Rect(x + 1, GAP + 1, wide - 2, high - 2, "idle")]
         box += [
             Words(line, x + wide / 2, GAP + ROW * (row + 1) + 1, "muted")
             for row, line in enumerate(lines)
@@ -352,7 +351,7 @@ def _group(
     timed = group.thread is None and group.block is None
     (x, y), middle = spot, spot[0] + wide / 2
     shapes: list[Shape] = [
-        Rect(x + 1, y + 1, wide - 4, BOX - 3, role, round=3),
+        Rect(x + 1, y + 1, wide - 4, BOX - 3, role),
         Words(f"{CLOCK} {label}" if timed and label else label, middle, y + 16, "strong"),
         Words(_cells(who, group, wide - EDGE), middle, y + 32, "muted"),
         Words(longest([region], wide - EDGE, "code"), middle, y + 48, "code"),

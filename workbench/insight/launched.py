@@ -52,11 +52,13 @@ class Term:
     """How long, in microseconds, one resource is busy with all that is asked of it.
 
     `parts` are sorted, the longest first; there are none where no statement makes the difference.
-    `shares` tell loads of a buffer from its stores, also where only the longer way counts.
+    `shares` tell loads of a buffer from its stores, also where only the longer way counts. `words`
+    are why it takes so long, `much` what is asked of it in a few of them.
     """
 
     resource: Resource
     us: float
+    much: str
     words: str
     parts: tuple[Part, ...] = ()
     shares: tuple[Share, ...] = ()
@@ -159,13 +161,16 @@ class Launch:
         schedulers, operations = self.rates.schedulers, self.rates.operations
         return (
             self._launch(),
-            self._of_sm("issue", schedulers, f"instructions of warps, {{}} a clock {on}"),
-            self._of_sm("arithmetic", operations, f"operations of warps, {{}} a clock {on}"),
+            self._of_sm("issue", schedulers, "instructions", f"of warps, {{}} a clock {on}"),
+            self._of_sm("arithmetic", operations, "operations", f"of warps, {{}} a clock {on}"),
             self._of_sm(
-                "tensor", self.rates.tensor, f"multiply-adds of matrix units, {{}} a clock {on}"
+                "tensor",
+                self.rates.tensor,
+                "multiply-adds",
+                f"of matrix units, {{}} a clock {on}",
             ),
-            self._of_sm("L1", 1, f"lines of the L1 cache, {{}} a clock {on}"),
-            self._of_sm("shared", 1, f"wavefronts of shared memory, {{}} a clock {on}"),
+            self._of_sm("L1", 1, "lines", f"of the L1 cache, {{}} a clock {on}"),
+            self._of_sm("shared", 1, "wavefronts", f"of shared memory, {{}} a clock {on}"),
             self._l2(),
             self._device(),
             self._latency(),
@@ -186,14 +191,15 @@ class Launch:
 
     def _launch(self) -> Term:
         us = (self.rates.launch + self.starts * self.blocks * self.rates.block) * 1e6
-        return Term("launch", us, f"{count_text(self.blocks, 'block')} start in {us_text(us)}")
+        much = count_text(self.blocks, "block")
+        return Term("launch", us, much, f"{much} start in {us_text(us)}")
 
-    def _of_sm(self, resource: Resource, each_clock: float, words: str) -> Term:
+    def _of_sm(self, resource: Resource, each_clock: float, what: str, words: str) -> Term:
         """A part of each multiprocessor, which the one with the most blocks needs longest."""
         sms = self.rates.sms
         busiest = 1 / sms if self.even else -(-self.blocks // sms) / self.blocks
         us = 1e6 * busiest / max(each_clock, 1) / self.rates.clock
-        return self._shared_out(resource, us, words.format(f"{each_clock:.3g}"))
+        return self._shared_out(resource, us, what, words.format(f"{each_clock:.3g}"))
 
     def _l2(self) -> Term:
         """Loads and stores go their own ways, at the same time."""
@@ -204,11 +210,11 @@ class Launch:
             for writes in (True, False)
         )
         way = "to" if stored > loaded else "from"
-        words = f"bytes {way} L2 at {speed / 1e12:.3g} TB/s"
-        return self._shared_out("L2", 1e6 / speed, words, writes=stored > loaded)
+        words = f"{way} L2 at {speed / 1e12:.3g} TB/s"
+        return self._shared_out("L2", 1e6 / speed, "bytes", words, writes=stored > loaded)
 
     def _shared_out(
-        self, resource: Resource, us: float, words: str, *, writes: bool | None = None
+        self, resource: Resource, us: float, what: str, words: str, *, writes: bool | None = None
     ) -> Term:
         """The term of a resource that takes so many `us` for each of what is asked of it.
 
@@ -220,19 +226,21 @@ class Launch:
             mine = [d for d in mine if d.access.writes == writes]
         parts = _parts((d.access, d.amount * us) for d in mine)
         amount = fsum(d.amount for d in mine)
-        return Term(resource, amount * us, f"{short(amount)} {words}", parts, shares)
+        much = f"{short(amount)} {what}"
+        return Term(resource, amount * us, much, f"{much} {words}", parts, shares)
 
     def _device(self) -> Term:
+        much = f"{short(self.bytes)} bytes"
         if self.bytes <= self.rates.cache:
-            return Term("device", 0.0, f"all {short(self.bytes)} bytes stay in L2 from run to run")
+            return Term("device", 0.0, much, f"all {much} stay in L2 from run to run")
         speed = self.rates.device
-        words = f"{short(self.bytes)} bytes, each once, at {speed / 1e12:.3g} TB/s"
+        words = f"{much}, each once, at {speed / 1e12:.3g} TB/s"
         stored: dict[Buffer, bool] = {}  # and not loaded
         for access in accesses(self.kernel):
             if access.buffer.scope == "global":
                 stored[access.buffer] = stored.get(access.buffer, True) and access.writes
         shares = (Share(b.name, way, bytes_of(b) / speed * 1e6) for b, way in stored.items())
-        return Term("device", self.bytes / speed * 1e6, words, shares=tuple(shares))
+        return Term("device", self.bytes / speed * 1e6, much, words, shares=tuple(shares))
 
     def _latency(self) -> Term:
         """What a warp waits for by itself, as often as blocks come one after the other."""
@@ -245,10 +253,11 @@ class Launch:
         room = max(self.occupancy.room[1], 1)
         waves = max(1.0, -(-self.blocks // rates.sms) / room)  # a place that is free is taken anew
         us = self.waits * waves * alone / rates.clock * 1e6
-        full = f"{self.occupancy.fraction[1]:.0%} of the warps that there is room for"
+        much = f"{self.occupancy.fraction[1]:.0%} of the warps"
         times = f", {waves:.3g} times one after the other" if waves > 1 else ""
-        words = f"a warp alone takes {us_text(us / waves)}{times}; there are {full}"
-        return Term("latency", us, words)
+        alone_us = us_text(us / waves)
+        words = f"a warp alone takes {alone_us}{times}; there are {much} that there is room for"
+        return Term("latency", us, much, words)
 
     def _waits(self) -> dict[Node, Wait]:
         """What a warp waits for each of its loads of memory."""

@@ -135,6 +135,9 @@ def _plain(tally: Tally, log: ProgramLog, picture: Picture) -> None:
         bodies = [[blocks_of(s)[-1] for s in x.body.stmts] for x in nodes
                   if isinstance(x.body, SeqStmt)]  # fmt: skip
         tally.among("statements of a turn", str(statements).split("; "), bodies, str(name))
+    for words in words_of(picture):
+        told = [name for row in picture.table.rows for name in str(row[1]).split("; ")]
+        tally.among("statements of a loop that could be a pipeline", words.label, told)
     found = re.search(r"Take `pipeline` at `(\w+)`, with a stage for each of its (\d+)",
                       picture.caption)  # fmt: skip
     if found:

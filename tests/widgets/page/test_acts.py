@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.widgets.programs import ADD, WINDOW, key, parse, send
 from workbench import lesson
 from workbench.schedule import Schedule
@@ -18,6 +19,17 @@ def test_a_picture_of_what_nobody_runs_offers_to_bind(pane: str):
     expected = {"verb": "bind", "place": loop, "at": "i", "offered": False}
     assert lab.session.page["act"] == expected
     send(lab, do="apply", verb="bind", place=loop, args={"thread_axis": '"threadIdx.x"'})
+    assert lab.session.page["act"] is None
+
+
+def test_where_no_loop_is_a_pipeline_the_last_that_could_be_offers_it():
+    sch = Schedule(matmul(32))
+    blocking_with_shared(sch, 2, 2, 2, 2, 2)
+    lab = wb.lab(sch, actions=["split"], panes=["pipeline"])
+    place = key(lab, "k_0")
+    expected = {"verb": "pipeline", "place": place, "at": "k_0", "offered": False}
+    assert lab.session.page["act"] == expected
+    send(lab, do="apply", verb="pipeline", place=place, args={"stages": "[0, 0, 1]"})
     assert lab.session.page["act"] is None
 
 

@@ -122,6 +122,15 @@ def test_a_row_for_each_resource_the_longest_first():
     assert lengths[0] == 1.0 and lengths == sorted(lengths, reverse=True)
 
 
+def test_a_row_says_in_a_few_words_what_is_asked_and_why_in_all():
+    rows = modelled(wb.lab(window()))["rows"]
+    for row in rows:
+        assert row["much"] in row["words"] and 0 < len(row["much"]) <= 22, row
+    told = {row["name"]: row["much"] for row in rows}
+    assert told["launch"] == "8 blocks" and re.fullmatch(r"\d+% of the warps", told["latency"])
+    assert re.fullmatch(r"[\d.]+ k? ?wavefronts", told["shared"])
+
+
 def test_a_statement_leads_to_its_block_and_buffer():
     lab = wb.lab(window())
     rows = {row["name"]: row for row in modelled(lab)["rows"]}

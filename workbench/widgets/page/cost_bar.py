@@ -178,6 +178,7 @@ def _row(desk: Desk, func: PrimFunc, term: Term, longest: float) -> dict[str, An
         "us": us_text(term.us),
         "at": term.us / longest if longest else 0.0,
         "share": LONG[how_long(term.us, longest)].share,
+        "much": term.much,
         "words": term.words,
         "parts": [
             {

@@ -397,7 +397,7 @@ def picture_pane(
     """The picture `name`: "who:C", "memory", "pipeline", "tiles:k_0=4", "banks:access=2,k_0=3",
     "fragments:call=1,threadIdx.x=5".
 
-    Cells that differ from those of `before` are marked; `asked` is ringed. A picture of tiles or
+    Cells that differ from those of `before` are marked; `asked` is chosen. A picture of tiles or
     requests says where each slider is `at` that leads to it; `steps` are for the roofline, `times`
     for bands of memory, `gpu` for what is of its kernels, and their `time` for what runs when.
     """

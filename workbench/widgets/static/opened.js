@@ -10,7 +10,9 @@ export function openedCosts(lab, menu) {
   const pane = h("div.wb-opened", about, body);
   const settle = oneStop(pane);
   let shownAt = null; // the node whose time is shown
-  const box = popup(pane, (inside) => inside && barNow()?.focus({ preventScroll: true }));
+  const lines = () => body.querySelectorAll("p, summary, h4, li");
+  const focusBar = (inside) => inside && barNow()?.focus({ preventScroll: true });
+  const box = popup(pane, focusBar, [], lines);
 
   function open(at) {
     shownAt = lab.at;
@@ -69,14 +71,14 @@ export function openedCosts(lab, menu) {
     return h("label.wb-guess-first", { title: about }, box, " guess first");
   }
 
-  /** A resource: how long it is busy and why; opened, the statements that ask for it. */
-  function resource({ name, us, at, share, words, parts }, unfolded) {
+  /** A resource: how long it is busy with what; opened, why, and the statements that ask for it. */
+  function resource({ name, us, at, share, much, words, parts }, unfolded) {
     return h(
       "details",
       { "data-row": name, open: unfolded.includes(name) },
       h(
         "summary.wb-resource",
-        { "data-f": name },
+        { "data-f": name, title: words },
         h("span", {}, name),
         h(
           "span.wb-resource-axis",
@@ -87,8 +89,9 @@ export function openedCosts(lab, menu) {
           }),
         ),
         h("span.wb-resource-us", {}, us),
-        h("span.wb-resource-words", {}, words),
+        h("span.wb-resource-much", {}, much),
       ),
+      h("p.wb-resource-words", {}, words),
       parts.length > 0 && h("ul.wb-parts", {}, parts.map(statement)),
     );
   }

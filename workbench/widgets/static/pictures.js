@@ -54,7 +54,8 @@ export function machinePane(lab, menu) {
     drawnFrom = from;
     const label = lab.setup.labels[chosen];
     const { select, level: near } = lab.view;
-    const look = JSON.stringify([chosen, picture, select, near]);
+    const waits = !lab.offline && (!would || would.refusal) && page.act; // for a step
+    const look = JSON.stringify([chosen, picture, select, near, waits]);
     const moves = picture?.track ? time.draw(picture, label) : null;
     const stays = look === seen.look && picture?.strips?.length && !moves; // and moves on
     const moved = !stays && seen.chosen === chosen && !seen.would && !would;
@@ -65,7 +66,7 @@ export function machinePane(lab, menu) {
     if (moves) time.light();
     else time.leave();
     say(sayingView(picture, label));
-    if (picture?.refusal && page.act && !lab.offline) body.append(act(page.act));
+    if (waits && !stays) body.append(act(waits));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
     if (moved && was.size) motion.moveShapes(was);

@@ -80,14 +80,23 @@ function boundsOf(node) {
   };
 }
 
+/** The most of `room` at which a box that is now as tall as it needs cuts none of its `lines`. */
+function wholeLines(node, lines, room) {
+  const { top } = node.getBoundingClientRect();
+  const edges = [...lines].map((line) => line.getBoundingClientRect());
+  const cut = edges.filter((line) => line.top - top < room && line.bottom - top > room);
+  return Math.min(room, ...cut.map((line) => line.top - top));
+}
+
 /**
  * Lets `node`, a part of the lab, open beside a thing. `open(find)` does that, where `find` gives
  * the thing as it is drawn now, and does nothing for the press that has just closed it there.
  * Escape closes it and goes no further; a press elsewhere closes it, but for one on its `own`
  * buttons, and Tab where that leaves it, and so does its thing when that is gone. The focus goes
- * back to the thing, if it was inside; `closed` is told whether it was.
+ * back to the thing, if it was inside; `closed` is told whether it was. Where it has less room than
+ * it needs, it ends between two of its `lines`.
  */
-export function popup(node, closed = () => {}, own = []) {
+export function popup(node, closed = () => {}, own = [], lines = () => []) {
   node.popover = "auto";
   node.classList.add("wb-popup");
   node.append(h("button.wb-shut", { "aria-label": "close", title: "close", onclick: close }, "×"));
@@ -117,7 +126,7 @@ export function popup(node, closed = () => {}, own = []) {
     const size = { width: node.offsetWidth, height: node.offsetHeight };
     const { room, ...where } = popupPlace(line, size, bounds, low && !first);
     low = "top" in where;
-    node.style.maxHeight = `${room}px`;
+    node.style.maxHeight = `${room < size.height ? wholeLines(node, lines(), room) : room}px`;
     for (const side of ["left", "top", "bottom"])
       node.style[side] = side in where ? `${where[side]}px` : "auto";
   }

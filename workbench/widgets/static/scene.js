@@ -72,7 +72,8 @@ export function saidAt(slides, select) {
 /** The outlines of what is touched in a strip, where they are for `select`. */
 export function outlinesAt(strip, slides, number, select) {
   const form = formsAt(slides, select);
-  return [...strip.querySelectorAll(":is(.wb-read, .wb-write, .wb-both)[data-slide]")].map(
+  const drawn = ".wb-read, .wb-write, .wb-both, .wb-chosen, .wb-chosen-both";
+  return [...strip.querySelectorAll(`:is(${drawn})[data-slide]`)].map(
     (shape) => slides.strips[number][shape.dataset.slide].forms.map(form),
   );
 }
