@@ -286,6 +286,29 @@ def test_what_is_inside_a_block_stands_below_all_blocks():
     assert all(not (s.y < head.y < s.y + s.height) for s in boxes)
 
 
+AGAIN = """
+@T.prim_func
+def main(A: T.Buffer((16, 12), "float32"), C: T.Buffer((16, 12), "float32")):
+    for i, j in T.grid(16, 12):
+        with T.block("first"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.float32(0)
+    for b in T.thread_binding(4, thread="blockIdx.x"):
+        for t in T.thread_binding(4, thread="threadIdx.x"):
+            for j in range(11):
+                with T.block("C"):
+                    vi = T.axis.spatial(16, b * 4 + t)
+                    vj = T.axis.spatial(11, j)
+                    C[vi, vj] = A[vi, vj]
+"""
+
+
+def test_what_is_inside_a_block_names_it_where_other_cells_are_of_no_block():
+    words = drawn(parsed(AGAIN)).strips[0].words
+    assert any(one.startswith("time steps") for one in words)
+    assert "for example, inside block 0:" in words
+
+
 def test_what_fits_in_no_way_is_left_out():
     long = "thread (x=1000000, y=1000000)"
     made = Cell((0,), f"block 1, {long}", (0, 0), None, None, 1, (("block 1",), (long,)))

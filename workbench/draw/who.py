@@ -289,7 +289,8 @@ def _groups(who: Who, of: Loops) -> Scene:
             rest = f"and up to {hidden:,} more"
         shapes, y = [*shapes, _note(rest, y)], y + NOTE
     if who.zoom:
-        shapes.append(_note(f"for example, inside {who.groups[0].label}:", y))
+        around = (one.label for one in who.groups if one.block == who.zoom[0].block)
+        shapes.append(_note(f"for example, inside {next(around, 'the first block')}:", y))
         more, y = _boxes(who, who.zoom[:columns], columns, y + NOTE, of)
         shapes += more
         if len(who.zoom) > columns:

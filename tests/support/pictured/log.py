@@ -164,8 +164,11 @@ def _around(node: Node, loops: list[For], found: dict[str, list[list[For]]]) -> 
         loops = [*loops, node]
     if isinstance(node, Block):
         found[node.name].append(loops)
+        if node.init is not None:  # which runs before what stands above it among its parts
+            _around(node.init, loops, found)
     for child in children(node):
-        _around(child, loops, found)
+        if not (isinstance(node, Block) and child is node.init):
+            _around(child, loops, found)
 
 
 class KernelLog:

@@ -73,7 +73,10 @@ class _Who:
         return [
             event
             for event in self.by_cell[index]
-            if block in (None, event.block) and thread in (None, event.thread)
+            if all(
+                own is None or (own == getattr(event, unit) and self.is_bound(event, unit))
+                for unit, own in (("block", block), ("thread", thread))
+            )
         ]
 
     def title(self, of: Stands, groups: bool) -> None:
@@ -211,12 +214,18 @@ class _Who:
     def groups_there(self, unit: str) -> set[Cell]:
         if not any(axis.startswith(unit) for axis in self.bound()):
             return set()
-        return {getattr(e, unit) for own in self.by_cell.values() for e in own}
+        every = (e for own in self.by_cell.values() for e in own)
+        return {getattr(e, unit) for e in every if self.is_bound(e, unit)}
+
+    def is_bound(self, event: Event, unit: str) -> bool:
+        """Whether the launch that stores it has blocks, or threads: else it has the time alone."""
+        return any(axis.startswith(unit) for axis in self.log.launched.get(event.stage, {}))
 
     def rest(self, count: str, last: str) -> None:
         """Groups that are not drawn, all before the last one."""
         unit = last.partition(" ")[0]
-        if unit in ("block", "thread"):
+        alone = any(not self.is_bound(e, unit) for own in self.by_cell.values() for e in own)
+        if unit in ("block", "thread") and not alone:
             every = self.groups_there(unit)
             self.tally.same("groups that are not drawn", int(count.replace(",", "")),
                             len(every) - self.drawn(), last)  # fmt: skip
@@ -244,8 +253,10 @@ class _Who:
         if timed and of.block is None and of.thread is None:
             first, last = int(timed[1]), int(timed[2] or timed[1])
             return [e for e in events if first <= e.time <= last]
-        events = [e for e in events if of.block in (None, e.block)]
-        return [e for e in events if of.thread in (None, e.thread)]
+        for unit in ("block", "thread"):
+            if (own := getattr(of, unit)) is not None:
+                events = [e for e in events if getattr(e, unit) == own and self.is_bound(e, unit)]
+        return events
 
     def group_title(self, of: Stands) -> None:
         if not of.cells and of.buffer == "":
@@ -321,7 +332,7 @@ class _Who:
             index = tuple(int(n) for n in NUMBERS.findall(match[2]))
             self.tally.same("buffers in captions", match[1], self.buffer)
             own = self.owners(index)
-            writers = {(e.block, e.thread) for e in own}
+            writers = {self.place(e) for e in own}
             if match[3] is not None:  # put together
                 self.tally.same("threads that share a sum", int(match[3]), len(writers))
                 return
@@ -365,8 +376,13 @@ class _Who:
         for unit in ("block", "thread"):
             if said and said[unit] is not None:
                 place = self.point(said[unit], unit)
-                own = [e for e in own if getattr(e, unit) == place]
-        return [e for e in own if (e.block, e.thread) == (own[-1].block, own[-1].thread)]
+                own = [e for e in own if getattr(e, unit) == place and self.is_bound(e, unit)]
+        return [e for e in own if self.place(e) == self.place(own[-1])]
+
+    def place(self, event: Event) -> tuple[Cell | None, Cell | None]:
+        """Its block and thread, None where its launch has none."""
+        block, thread = (self.is_bound(event, unit) for unit in ("block", "thread"))
+        return event.block if block else None, event.thread if thread else None
 
     def owners(self, index: Cell) -> list[Event]:
         """The stores of a cell; of memory that each block or thread has, those of the first."""
@@ -382,7 +398,7 @@ class _Who:
             index = tuple(int(n) for n in NUMBERS.findall(str(row[0]).partition("[")[2]))
             self.tally.same("cells in tables", str(row[0]).partition("[")[0], self.buffer)
             own = self.owners(index)
-            writers = {(e.block, e.thread) for e in own}
+            writers = {self.place(e) for e in own}
             self.tally.same("writers in tables", row[2], len(writers), str(row))
             self.label(str(row[1]), self.named(str(row[1]), own), "row")
             return
