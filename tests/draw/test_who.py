@@ -304,8 +304,9 @@ def main(A: T.Buffer((16, 12), "float32"), C: T.Buffer((16, 12), "float32")):
 
 
 def test_what_is_inside_a_block_names_it_where_other_cells_are_of_no_block():
-    words = drawn(parsed(AGAIN)).strips[0].words
-    assert any(one.startswith("time steps") for one in words)
+    picture = drawn(parsed(AGAIN))
+    words = picture.strips[0].words
+    assert "◷ t 0–11" in words and ", and again by 1 other thread." in picture.caption
     assert "for example, inside block 0:" in words
 
 

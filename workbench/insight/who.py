@@ -8,6 +8,7 @@ from math import prod
 
 from workbench.access.cross_thread import reduction_around
 from workbench.arith import reads_memory
+from workbench.diag import count_text
 from workbench.insight.accesses import Access
 from workbench.insight.names import point_text, region_text
 from workbench.insight.page import Kind, Point, Table
@@ -136,7 +137,7 @@ def _sentence(name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool) ->
         words[-1] = f"{'at' if cell.time[0] == cell.time[1] else 'in'} {words[-1]}"
     sentence = f"{at} is computed {by}{', '.join(words)}"
     if cell.writers > 1:
-        sentence += f", and again by {cell.writers - 1} other threads"
+        sentence += f", and again by {count_text(cell.writers - 1, 'other thread')}"
     return sentence + "."
 
 

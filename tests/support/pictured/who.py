@@ -348,7 +348,7 @@ class _Who:
 
         cell = r"(\w+)\[([\d, ]*)\] is "
         head = rf"{cell}(?:put together from the parts of (\d+) threads|computed "
-        head += r"((?:by )?.*?)(?:, and again by (\d+) other threads)?)\."
+        head += r"((?:by )?.*?)(?:, and again by (\d+) other threads?)?)\."
         tail = (
             r"(?: It was “(.*?)”\.)?((?: “[^”]*” stands for [^.;]*[.;]?(?:; )?)*)"
             r"(?: ([\d,]+) threads? computes? no cell of (\w+)\.)?"
