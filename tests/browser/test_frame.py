@@ -63,6 +63,7 @@ def page(opened: Page) -> Iterator[Page]:
 # The kernel stays, as new, and is the next notebook's, which lies at the same path.
 CLOSE_ALL = """async (code) => {
   for (const panel of [...window.jupyterapp.shell.widgets('main')]) {
+    if (panel.isDisposed) continue; // a view of one that was closed
     const { context, sessionContext } = panel;
     await sessionContext?.session?.kernel.requestExecute({ code, store_history: false }).done;
     await context?.save();
