@@ -184,7 +184,11 @@ def test_two_workers_are_two_processes(worker: Worker):
 
 
 def interrupt(worker: Worker, source: str) -> None:
-    """Ask, and be interrupted in the middle, as by the notebook's stop button."""
+    """Ask, and be interrupted in the middle, as by the notebook's stop button.
+
+    LLVM, which tests of OpenCL and TVM bring, sets a handler of its own, after which waits go on.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main = threading.main_thread().ident
     timer = threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT])
     timer.start()
