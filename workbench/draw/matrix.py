@@ -15,7 +15,7 @@ WIDE, HIGH = 332.0, 288.0  # px; a phone is as wide, and a pane of a small lab a
 MOST = 8  # columns, and rows, that fit it
 WIDEST = 77.0  # px of a cell
 HEADS = 15.0  # px of the numbers of rows and columns, and of a block's words
-LINE, EDGE = 14.0, 8.0  # px of a line in a cell; what frames take of a cell's width
+LINE, EDGE = 14.0, 8.0  # px of a line in a cell; what stays free of its width
 GAP = 8.0  # px between cells of different blocks
 CLOCK = "◷"  # before or below what is a time: a letter goes with its words, however they scale
 

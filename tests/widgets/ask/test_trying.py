@@ -169,7 +169,8 @@ def test_a_number_of_the_last_step_promises_no_steps_after_it() -> None:
         lab = wb.lab(sch)
         lab.session.ask({"do": "apply", "place": key_of(lab, "i_1"), "value": 1})
         said = "Took split(i, factors=[None, 1]) as step 1"
-        said += "; what came after it, step 2 on, is the other branch." if steps_after else "."
+        stays = "; what came after it, step 2 on, stays in the other branch."
+        said += stays if steps_after else "."
         assert lab.session.state["status"]["text"] == said
         assert len(lab.session.cursor.trace.steps) == 1
 

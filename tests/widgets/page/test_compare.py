@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 from benchmarks import lab_pages
-from benchmarks.matmuls import SMALL, blocking, matmul
+from benchmarks.matmuls import LARGE, SMALL, blocking, blocking_with_shared, matmul
 from tests.support.saved_page import saved_state
 from tests.widgets.programs import ADD, WINDOW, apply, bind_both, parse, window_steps
 from workbench import script
@@ -49,6 +49,16 @@ def test_each_step_beside_its_neighbour_has_its_own_picture(tiled: Schedule, mac
             parts = ("caption", "table") if machine == "tiles" else ("table",)
             for part in ("refusal",) if "refusal" in own else parts:  # of one without a kernel
                 assert shown["picture"][part] == own[part]
+
+
+def test_recorded_times_come_first_and_say_why_they_have_no_ratio():
+    sch = Schedule(matmul(LARGE))
+    blocking_with_shared(sch, 8, 8, 8, 8, 8)
+    made = comparison(sch.node.parent, sch.node, View(), Desk())
+    first = made["table"].split("</tr>")[1]
+    name, *times, change = (re.sub("<[^>]*>", "", one) for one in first.split("</td>")[:-1])
+    assert name.startswith("recorded time on NVIDIA H") and change == "of other runs"
+    assert len(times) == 2 and all(time.endswith("µs") for time in times)
 
 
 def test_what_is_the_same_is_told_apart_from_what_differs_and_a_picture_once(tiled: Schedule):

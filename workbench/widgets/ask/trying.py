@@ -105,7 +105,8 @@ class Trying:
             if cursor.node.parent is not at.parent:
                 words += ", and the steps after it again."
             elif at.children:
-                words += f"; what came after it, step {at.children[0].id} on, is the other branch."
+                after = f"step {at.children[0].id} on"
+                words += f"; what came after it, {after}, stays in the other branch."
             else:
                 words += "."
             self.desk.dragged[cursor.node.id] = Dragged(at, words)
