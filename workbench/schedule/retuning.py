@@ -25,12 +25,13 @@ class StepsRefused(ScheduleError):
     """An earlier step that can't be changed, for what a later one says.
 
     That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
-    anything in it. Steps are counted as a trace prints them; `numbered` tells the same with other
-    numbers, such as those that a history shows.
+    anything in it, as `followed` did. Steps are counted as a trace prints them; `numbered` tells the
+    same with other numbers, such as those that a history shows.
     """
 
     step: int = 0
     also: Changes = MappingProxyType({})
+    followed: Cursor | None = None
     numbered: Callable[[Numbers], StepsRefused]
 
 
@@ -73,10 +74,11 @@ def retuned(
     if stopped.place in changes:
         raise stopped.error
     tied: dict[int, Mapping[str, Any]] = {}
-    end: _Stopped | None = stopped
+    last, end = trial, stopped
     while end is not None and end.tied is not None:
         tied |= end.tied
-        _, end = _replayed(cursor, fork(), {**changes, **tied})
+        same = last.node.after(min(end.tied) - 1)
+        last, end = _replayed(cursor, fork(), {**changes, **tied}, same)
     hint = stopped.error.hint
     if isinstance(stopped.error, NotThere):
         back = f"go back to step {stopped.place - 1} and take what follows anew"
@@ -91,7 +93,9 @@ def retuned(
         call = as_given((number,), {**changed, "also": follow})
         which = " and ".join(f"step {place}" for place in tied)
         hint = f"{which} must follow: sch.retune({call})"
-    raise _spoilt(stopped, number, asked, hint, follow)
+    refused = _spoilt(stopped, number, asked, hint, follow)
+    refused.followed = last if follow else None
+    raise refused
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,16 @@ class _Stopped:
     tied: dict[int, dict[str, Any]] | None
 
 
-def _replayed(cursor: Cursor, trial: C, changes: Changes) -> tuple[C, _Stopped | None]:
-    """`trial` with the steps to `cursor` from the first of the `changes` on, as far as they go."""
-    steps, first = cursor.trace.steps, min(changes)
-    trial.goto(cursor.node.after(first - 1))
+def _replayed(
+    cursor: Cursor, trial: C, changes: Changes, same: HistoryNode | None = None
+) -> tuple[C, _Stopped | None]:
+    """`trial` with the steps to `cursor` from the first of the `changes` on, as far as they go.
+
+    They are taken from `same` on, where that is what the first of them make.
+    """
+    same = same or cursor.node.after(min(changes) - 1)
+    steps, first = cursor.trace.steps, same.depth + 1
+    trial.goto(same)
     for place, step in enumerate(steps[first - 1 :], first):
         try:
             trial.take_step(place, _changed(step, changes.get(place, {})))

@@ -30,8 +30,15 @@ def key_of(lab: Lab, name: str) -> str:
     return next(key for key in grips if names[key]["name"] == name)
 
 
+ON_BLOCKS = {"thread_axis": '"blockIdx.x"'}
+
+
 def tried(lab: Lab, **step: Any) -> dict[str, Any]:
     return lab.session.tried({"do": "try", "step": step})
+
+
+def weighed(lab: Lab, **step: Any) -> dict[str, Any]:
+    return lab.session.tried({"do": "weigh", "step": step})
 
 
 def text_of(page: dict[str, Any]) -> str:
@@ -187,10 +194,10 @@ def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:
     assert json.dumps([session.state, len(sch.history)], default=str) == before
     assert key in page["names"]  # what stands in the place of the loop has its key
     tried(lab, place=key, value=8)
-    made = session.trying._made
-    assert made is not None
+    tried(lab, place=key, value=4)  # another: what was tried before is kept, too
+    made = session.trying._made.copy()
     session.ask({"do": "apply", "place": key, "value": 8})
-    assert session.cursor.node is made[0].node and session.at == len(sch.history) - 1
+    assert session.cursor.node in [trial.node for trial, *_ in made.values()] and session.at == len(sch.history) - 1
     assert session.page["names"][session.state["place"]]["name"] == "i_2"
 
 
@@ -216,10 +223,9 @@ def test_a_dragged_number_is_told_and_shown_beside_what_was_dragged() -> None:
 
 def test_what_it_would_cost_stands_beside_what_is_shown() -> None:
     lab = wb.lab(finished())
-    assert lab.session.tried({"do": "weigh"}) == {}
-    tried(lab, place=key_of(lab, "i_2"), value=8)
-    weighed = lab.session.tried({"do": "weigh"})
-    bar, costs = weighed["bar"], weighed["costs"]
+    assert weighed(lab, place=key_of(lab, "i_2"), value=3) == {}  # it would not be taken
+    weighs = weighed(lab, place=key_of(lab, "i_2"), value=8)
+    bar, costs = weighs["bar"], weighs["costs"]
     lab.session.ask({"do": "model"})
     assert bar["before"] is not None and bar["rows"] == []
     assert costs["rows"] and costs["kind"] == "counted"
@@ -236,8 +242,7 @@ def test_costs_of_what_is_tried_are_its_own_where_there_are_none_before() -> Non
     lab.session.ask({"do": "count"})
     assert lab.session.page["costs"]["text"].startswith("No costs yet")
     key = next(k for k, one in lab.session.page["names"].items() if one["name"] == "i")
-    tried(lab, place=key, verb="bind", args={"thread_axis": '"blockIdx.x"'})
-    rows = lab.session.tried({"do": "weigh"})["costs"]["rows"]
+    rows = weighed(lab, place=key, verb="bind", args=ON_BLOCKS)["costs"]["rows"]
     assert [(row["name"], row["before"], row["after"]) for row in rows] == [
         ("blocks", "none", "8"),
         ("threads in each", "none", "1"),
@@ -273,6 +278,5 @@ def test_costs_of_what_is_tried_are_hidden_while_they_would_answer() -> None:
     sch = wb.Schedule(parsed(VECTOR_ADD))
     lab = wb.lab(sch, costs=["blocks"], question=lesson.question("vector_1024"))
     key = next(k for k, one in lab.session.page["names"].items() if one["name"] == "i")
-    tried(lab, place=key, verb="bind", args={"thread_axis": '"blockIdx.x"'})
-    (row,) = lab.session.tried({"do": "weigh"})["costs"]["rows"]
+    (row,) = weighed(lab, place=key, verb="bind", args=ON_BLOCKS)["costs"]["rows"]
     assert (row["before"], row["after"]) == ("", "?")

@@ -290,11 +290,11 @@ class Session:
 
     def tried(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """What would be shown of the program that the "step" of a message makes, or, to "weigh" it,
-        of what it costs: no state changes."""
+        of what that costs: no state changes."""
+        asked, at = part(message, "step", dict), self.history[self.at]
         if message.get("do") == "weigh":
-            return self.trying.weigh(self.history[self.at])
-        asked = part(message, "step", dict)
-        return self.trying.page(self.cursor, self.history[self.at], self.view, asked)
+            return self.trying.weigh(self.cursor, at, asked)
+        return self.trying.page(self.cursor, at, self.view, asked)
 
     def targets(self, message: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Where the "place" of a message can be carried: no state changes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -25,8 +26,14 @@ from workbench.widgets.page.tried import tried_page
 from workbench.widgets.page.view import View
 
 
+KEPT = 32
+"""So many programs that were tried are kept: a hand goes to and fro."""
+
+Made = tuple[Schedule, Var | BlockId, str]
+
+
 class Trying:
-    """The step that is tried last, of one lab: nothing of it is in the history until it is taken.
+    """Steps that are tried in one lab: nothing of them is in the history until one is taken.
 
     A message has a "place" with a "verb" and its "args", as a form sends it, or with the "value"
     that the number of a loop is to have, a whole number.
@@ -34,17 +41,14 @@ class Trying:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self._asked: tuple[HistoryNode, Mapping[str, Any]] | None = None
-        self._made: tuple[Schedule, Var | BlockId, str] | None = None
+        self._made: dict[tuple[int, str], Made] = {}
 
     def page(self, cursor: Schedule, at: HistoryNode, view: View, asked: Mapping[str, Any]) -> Any:
         """What is shown of the program that a step would make, or why it would not be taken."""
-        self._made = None
         try:
-            trial, thing, told = self._take(cursor, at, asked)
+            trial, _, told = self._try(cursor, at, asked)
         except Fail as fail:
             return {"refusal": refusal(fail)}
-        self._asked, self._made = (at, asked), (trial, thing, told)
         return {"told": told, **tried_page(trial.node, at, view, self.desk)}
 
     def every(
@@ -55,27 +59,29 @@ class Trying:
         `texts` are by panes, each with lines of its own, and so are `pictures`.
         """
         made = self.page(cursor, at, views[0], asked)
-        if self._made is None:
+        if "refusal" in made:
             return made
+        trial, *_ = self._try(cursor, at, asked)
         texts, pictures = {}, {}
         for view in views:
-            found = tried_page(self._made[0].node, at, view, self.desk)
+            found = tried_page(trial.node, at, view, self.desk)
             texts[view.program] = {"text": found["text"], "lines": found["lines"]}
             if found["picture"] is not None:
                 pictures[view.machine] = found["picture"]
         kept = {"told": made["told"], "names": made["names"]}
-        return {**kept, "texts": texts, "pictures": pictures, **self.weigh(at)}
+        return {**kept, "texts": texts, "pictures": pictures, **self.weigh(cursor, at, asked)}
 
-    def weigh(self, at: HistoryNode) -> dict[str, Any]:
-        """What the program that was tried last costs, beside what `at` does, which is shown.
+    def weigh(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What the program that a step would make costs, beside what `at` does, which is shown.
 
-        Nothing where nothing is tried. What takes long is not worked out, nor what is not to be
-        seen.
+        Nothing where it would not be taken. What takes long is not worked out, nor what is not to
+        be seen.
         """
         desk = self.desk
-        if self._made is None or self._asked is None or self._asked[0] is not at:
+        try:
+            func = self._try(cursor, at, asked)[0].node.func
+        except Fail:
             return {}
-        func = self._made[0].node.func
         counts = "costs" not in desk.slow and not desk.hides("counts", at.func, func)
         times = "time" not in desk.slow and shows_time(desk, at.func, func)
         for one in map(desk.at, (at.func, func)):
@@ -95,9 +101,8 @@ class Trying:
 
         Raises Fail where it is refused.
         """
-        known = self._made if (at, asked) == self._asked else None
-        trial, thing, told = known or self._take(cursor, at, asked)
-        self._made = None
+        trial, thing, told = self._try(cursor, at, asked)
+        self._made.clear()
         steps.stand(cursor, at)
         cursor.adopt(trial)
         if "value" in asked and cursor.node.parent is not at:
@@ -113,9 +118,16 @@ class Trying:
             return self.desk.keys.of(thing)
         return steps.next_place(cursor, self.desk, thing)
 
-    def _take(
-        self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]
-    ) -> tuple[Schedule, Var | BlockId, str]:
+    def _try(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> Made:
+        """`_take`, or what came of it among those that were tried last."""
+        key = (at.id, json.dumps(asked, sort_keys=True))
+        made = self._made.pop(key, None) or self._take(cursor, at, asked)
+        self._made[key] = made
+        if len(self._made) > KEPT:
+            del self._made[next(iter(self._made))]
+        return made
+
+    def _take(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> Made:
         """A trial that took the step; the loop or block to go on at, and the step in words."""
         trial = cursor.trial()
         steps.stand(trial, at)
@@ -124,7 +136,7 @@ class Trying:
             if grip.step is None:
                 trial.apply("split", handle_of(trial.history, loop), factors=factors)
                 return trial, loop, trial.node.label
-            return trial, *_retune(trial, at, grip.step, grip.place, factors)
+            return _retune(trial, at, grip.step, grip.place, factors)
         thing = steps.take(trial, at, self.desk, asked)
         return trial, thing, trial.node.label
 
@@ -143,21 +155,23 @@ class Trying:
 
 def _retune(
     trial: Schedule, at: HistoryNode, step: int, place: int, factors: list[int | None]
-) -> tuple[Var, str]:
+) -> Made:
     """Let an earlier split have other factors; numbers of later steps that are tied follow.
 
-    Returns the loop that stands at its `place`, and the steps that changed, in words.
+    Returns what took them, the loop that stands at its `place`, and the steps that changed, in
+    words.
     """
     changed = {step}
     try:
         trial.retune(step, factors=factors)
     except StepsRefused as refused:
-        if not refused.also:  # as the history numbers them, where a branch counts on
+        if not isinstance(refused.followed, Schedule):
+            # as the history numbers them, where a branch counts on
             raise refused.numbered(lambda n: at.after(n).id) from None
-        trial.retune(step, also=refused.also, factors=factors)
+        trial = refused.followed
         changed |= {*refused.also}
     # a branch counts on: a step's number is that of its node, which the history shows
     told = [f"{trial.node.after(n).label} as step {at.after(n).id}" for n in sorted(changed)]
     made = trial.node.after(step).keys[place]
     assert isinstance(made, Var)
-    return made, "; ".join(told)
+    return trial, made, "; ".join(told)

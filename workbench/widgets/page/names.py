@@ -24,6 +24,7 @@ from workbench.lower.keep_values import kept_name
 from workbench.schedule.find import has_own_name, loop_name
 from workbench.script.memory import size_text
 from workbench.script.writer import string
+from workbench.widgets.page.memo import memo
 
 Thing: TypeAlias = "Var | Buffer | BlockId"
 
@@ -98,13 +99,12 @@ def names_of(func: PrimFunc, keys: Keys) -> Names:
 
 def buffers_of(func: PrimFunc) -> list[Buffer]:
     """The parameters and the intermediate buffers, in that order."""
-    inner = [
-        b
-        for n in walk_statements(func.body)
-        if isinstance(n, BlockRealize)
-        for b in n.block.alloc_buffers
-    ]
-    return [*func.params, *inner]
+
+    def found() -> list[Buffer]:
+        inner = (n.block for n in walk_statements(func.body) if isinstance(n, BlockRealize))
+        return [*func.params, *(buffer for block in inner for buffer in block.alloc_buffers)]
+
+    return memo(func, "buffers", found)
 
 
 def loop_label(loop: For) -> str:

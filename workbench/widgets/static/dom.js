@@ -105,12 +105,14 @@ export function oneStop(pane) {
     const all = items();
     const stop = all.includes(chosen)
       ? chosen
-      : (all.find((item) => item.tabIndex === 0 && item.dataset.stop) ?? preferred(all));
-    for (const item of all) {
-      item.tabIndex = item === stop ? 0 : -1;
-      if (item === stop) item.dataset.stop = "1";
-      else delete item.dataset.stop;
-    }
+      : (all.find((item) => item.tabIndex === 0 && "stop" in item.dataset) ?? preferred(all));
+    return () => {
+      for (const item of all) {
+        const index = item === stop ? 0 : -1;
+        if (item.getAttribute("tabindex") !== `${index}`) item.tabIndex = index;
+        item.toggleAttribute("data-stop", item === stop);
+      }
+    };
   };
   const preferred = (all) =>
     all.find((item) => item.ariaCurrent || item.ariaSelected === "true") ??
@@ -118,7 +120,7 @@ export function oneStop(pane) {
     all[0];
   pane.addEventListener("focusin", (event) => {
     const item = event.target.closest(STOPS);
-    if (item) settle(item);
+    if (item) settle(item)();
   });
   pane.addEventListener("keydown", (event) => {
     const from = event.target.closest(STOPS);
@@ -141,8 +143,26 @@ export function oneStop(pane) {
     next.focus();
   });
   // what can be reached is known once it is laid out: a notebook draws a lab before it shows it
-  if (globalThis.ResizeObserver) new ResizeObserver(() => settle(null)).observe(pane);
-  return () => settle(null);
+  const soon = () => onceDrawn(anew);
+  const anew = () => settle(null);
+  if (globalThis.ResizeObserver) new ResizeObserver(soon).observe(pane);
+  return soon;
+}
+
+let reads = new Set();
+
+/**
+ * Once all that is being drawn is there, `read` what the layout says; what it returns is done after
+ * all others have read, so that one layout serves them all.
+ */
+export function onceDrawn(read) {
+  if (!reads.size)
+    queueMicrotask(() => {
+      const all = [...reads];
+      reads = new Set();
+      for (const act of all.map((one) => one())) act?.();
+    });
+  reads.add(read);
 }
 
 /** Draw a pane anew and put the focus back on the thing that had it, if that is still there. */
@@ -178,14 +198,14 @@ export function neighbour(all, from, key) {
   return distance(best) < Infinity && best !== from ? best : null;
 }
 
-/** Say in `box.dataset.more` towards which ends it can be scrolled. */
+/** Towards which ends a box can be scrolled, for its `data-more`. */
 export function moreOf(box) {
   const ends = {
     left: box.scrollLeft > 1,
     right: box.scrollLeft + box.clientWidth < box.scrollWidth - 1,
     below: box.scrollTop + box.clientHeight < box.scrollHeight - 1,
   };
-  box.dataset.more = Object.keys(ends)
+  return Object.keys(ends)
     .filter((end) => ends[end])
     .join(" ");
 }

@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 
 const LOOP_HEAD = /^\s*for (.+?) in [\w.]+\((\d+(?:, \d+)*)/;
 const GRIP_STEP = 14; // px of a drag from one value to the next
+const GRIP_MEANS = 0.2; // of that, after which the hand is on its way to the next
 
 /**
  * The slider of a loop's number, for its menu; Enter takes what it is at, as `take` does. What
@@ -112,11 +113,16 @@ export function gripNumbers(lab, trying, body) {
   body.addEventListener("pointermove", ({ clientX }) => {
     if (!held) return;
     const { key, grip, x } = held;
-    const place = grip.values.indexOf(grip.value) + Math.round((clientX - x) / GRIP_STEP);
+    const far = (clientX - x) / GRIP_STEP;
+    const place = grip.values.indexOf(grip.value) + Math.round(far);
     const value = grip.values[Math.min(Math.max(place, 0), grip.values.length - 1)];
-    if (value === held.value) return;
-    [held.value, dragged] = [value, true];
-    tryValue(trying, key, grip, value);
+    if (value !== held.value) {
+      [held.value, dragged] = [value, true];
+      tryValue(trying, key, grip, value);
+    }
+    const over = far - Math.round(far);
+    const coming = Math.abs(over) > GRIP_MEANS && grip.values[place + Math.sign(over)];
+    if (coming && coming !== grip.value) trying.expect({ place: key, value: coming });
   });
   body.addEventListener("pointerup", () => {
     const moved = held && held.value !== held.grip.value;

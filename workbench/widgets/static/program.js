@@ -5,7 +5,7 @@ import { brokenRows } from "./broken.js";
 import { carrying } from "./carry.js";
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
-import { freshId, h, keepFocus, oneStop, prose } from "./dom.js";
+import { freshId, h, keepFocus, onceDrawn, oneStop, prose } from "./dom.js";
 import { gripNumbers } from "./grip.js";
 import { motionIn } from "./motion.js";
 import { tabBar } from "./tabs.js";
@@ -79,6 +79,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
   function draw() {
     const page = lab.page;
     if (!page) return;
+    const { scrollTop, scrollLeft } = body; // read before anything changes
     const chosen = head.draw(lab.panes("program"), lab.view.program, lab.setup.labels, body);
     const now_ = lab.broken;
     const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
@@ -91,22 +92,21 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     copy.textContent = "copy";
     remarks.replaceChildren(...(page.notes ?? []).map(note));
     would.draw(); // which takes room
-    if (!lab.carries) lines = room();
-    fitted = lines && pane.offsetHeight;
+    if (!lab.carries && !tried) lines = room();
+    if (!tried) fitted = lines && pane.offsetHeight;
     breaks.hidden = !breakable;
     broken.draw();
     pane.classList.toggle("wb-broken", Boolean(now_));
     body.classList.toggle("wb-breakable", !breaks.hidden);
     // what is found may be in lines that are folded
     const folds = now_ || tried ? Infinity : lines;
-    const { scrollTop, scrollLeft } = body;
     const now = `${lab.at} ${chosen}`;
     if (now !== shown) unfolded.clear();
     const made = codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds, keeps());
     const moved = seen[1] === chosen && seen[0] !== lab.at && !tried && !now_ && !lab.carries;
     const was = moved && motion.lines();
     body.replaceChildren(...made);
-    if (lab.tried || lab.carries) [body.scrollTop, body.scrollLeft] = [scrollTop, scrollLeft];
+    if (lab.tried || lab.carries) onceDrawn(() => stay(scrollTop, scrollLeft));
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") hold();
@@ -115,6 +115,11 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     if (!tried && !lab.carries) seen = [lab.at, chosen];
     shown = now;
     settle();
+  }
+
+  function stay(top, left) {
+    if (body.scrollTop === top && body.scrollLeft === left) return null;
+    return () => body.scrollTo({ top, left, behavior: "instant" });
   }
 
   /** Which rows are not folded: those that were unfolded, those of the loops and blocks that the

@@ -28,28 +28,33 @@ const BOXES =
 
 /**
  * What scrolls can be reached by the keyboard, which then scrolls it; what does not is no stop.
- * Panes and lines say where they go on out of sight.
+ * Panes and lines say where they go on out of sight, the latter by a mark there.
  */
 export function reachable(root) {
   const watched = new WeakSet();
   const sizes = new ResizeObserver(() => look());
   const look = () => {
-    for (const box of root.querySelectorAll(BOXES)) {
-      for (const part of [box, ...box.children]) {
-        if (watched.has(part)) continue;
-        watched.add(part);
-        sizes.observe(part); // a picture takes its size later than its pane
-      }
-      if (!root.offsetHeight) continue; // JupyterLab takes a cell out for a moment, and back
-      if (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1)
-        box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
+    const boxes = [...root.querySelectorAll(BOXES)];
+    for (const part of boxes.flatMap((box) => [box, ...box.children])) {
+      if (watched.has(part)) continue;
+      watched.add(part);
+      sizes.observe(part); // a picture takes its size later than its pane
+    }
+    const laid = root.offsetHeight; // JupyterLab takes a cell out for a moment, and back
+    const stops = laid ? boxes.filter((box) => isTooSmall(box) !== box.hasAttribute("tabindex")) : [];
+    for (const box of stops) {
+      if (box.hasAttribute("tabindex")) box.removeAttribute("tabindex");
+      else box.tabIndex = 0;
     }
     ends();
   };
+  // all is read before anything is written, so that the page is laid out once
   const ends = () => {
-    for (const box of root.querySelectorAll(".wb-body, .wb-compare")) moreOf(box);
-    for (const listing of root.querySelectorAll(".wb-listing")) lineEnds(listing);
+    const boxes = [...root.querySelectorAll(".wb-body, .wb-compare")];
+    const ways = boxes.map(moreOf);
+    const lines = [...root.querySelectorAll(".wb-listing")].flatMap(lineEnds);
+    for (const [k, box] of boxes.entries()) box.dataset.more = ways[k];
+    for (const [line, cut] of lines) line.toggleAttribute("data-more", cut);
   };
   const soon = () => requestAnimationFrame(look);
   sizes.observe(root);
@@ -58,14 +63,16 @@ export function reachable(root) {
   return soon;
 }
 
-/** Each line of a program whose end is out of sight has a mark there. */
+function isTooSmall(box) {
+  return box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+}
+
+/** Each line of a program, and whether its end is out of sight. */
 function lineEnds(listing) {
   const edge = listing.parentElement.getBoundingClientRect().right;
-  const lines = [...listing.querySelectorAll(".wb-line")];
   const words = document.createRange();
-  const cut = lines.map((line) => {
+  return [...listing.querySelectorAll(".wb-line")].map((line) => {
     words.selectNodeContents(line.lastElementChild);
-    return words.getBoundingClientRect().right > edge + 1;
+    return [line, words.getBoundingClientRect().right > edge + 1];
   });
-  lines.forEach((line, k) => line.toggleAttribute("data-more", cut[k]));
 }

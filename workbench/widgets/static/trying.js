@@ -5,22 +5,45 @@ import { h, prose } from "./dom.js";
 
 const TRY_WEIGH = 120; // ms for which the hand rests before costs are asked for
 const TRY_LATE = 2000; // ms after which an answer is waited for no longer
+const TRY_KEPT = 32; // answers that are kept, of one program as it is shown
 let tryViews = 0;
 
 /** What tries steps for a lab; `redraw` draws its panes with `lab.tried`, what would be. */
 export function tryOut(lab, redraw) {
   const view = `${(tryViews += 1)}`; // another view of the same lab shows none of it
   let seq = 0;
-  let flying = null; // what is asked about: the step, and how
+  let flying = null; // what is asked about: the step, how, and its number
   let next = null; // the one to ask about then
+  let likely = null; // a step that the hand may come to, to ask about when nothing else is
   let at = lab.at; // the node that steps start from
+  const kept = new Map(); // what was answered of what is shown, by the step
+  let of = []; // what that is
   lab.tried = null;
 
   /** Try a step: `passing`, only while the hand is there; `quiet`, told of only if it is taken. */
   function ask(step, how = {}) {
     if (lab.offline) return saved(step);
-    next = { step, how };
+    const known = answers().get(stepKey(step));
+    likely = null;
+    next = known ? null : { step, how };
+    if (!known) return send();
+    if (flying) flying.how = null; // the hand is further
+    show(known, step, how);
+  }
+
+  /** The hand may come to a step: its answer is kept until then. */
+  function expect(step) {
+    if (lab.offline || answers().has(stepKey(step))) return;
+    likely = step;
     send();
+  }
+
+  /** The answers that are still right. */
+  function answers() {
+    const now = [lab.page, lab.view, lab.place, lab.answers];
+    if (now.some((one, k) => one !== of[k])) kept.clear();
+    of = now;
+    return kept;
   }
 
   /** A value of a number that was tried before the page was saved; it stays until it is left. */
@@ -38,41 +61,62 @@ export function tryOut(lab, redraw) {
   }
 
   function send() {
-    if (flying || !next) return;
-    [flying, next] = [next, null];
-    seq += 1;
-    const mine = seq;
-    lab.ask({ do: "try", step: flying.step, seq, view });
-    setTimeout(() => mine === seq && flying && late(), TRY_LATE);
+    if (flying || !(next || likely)) return;
+    flying = next ?? { step: likely, how: null };
+    [next, likely] = [null, null];
+    flying.seq = seq += 1;
+    const mine = flying;
+    lab.ask({ do: "try", step: mine.step, seq: mine.seq, view });
+    setTimeout(() => mine === flying && late(), TRY_LATE);
   }
 
   /** Nobody waits for it any longer, but for the one that was asked for since. */
   function late() {
-    if (!next) return drop();
+    const { how } = flying;
     flying = null;
+    if (!next && how) drop();
     send();
   }
 
   function heard(said) {
-    if (said.view !== view || said.seq !== seq) return;
-    if (flying) {
-      const { step, how } = flying;
-      const silent = how.quiet && said.tried.refusal;
-      lab.tried = silent ? null : { ...said.tried, step, seq, passing: how.passing };
+    if (said.view !== view) return;
+    if (said.seq === flying?.seq) {
+      const come = next && stepKey(next.step) === stepKey(flying.step); // the hand came to it meanwhile
+      const { step, how } = come ? next : flying;
       flying = null;
-      weigh(seq);
-    } else if (lab.tried) Object.assign(lab.tried, said.tried); // what it costs
-    redraw();
+      if (come) next = null;
+      keep(step, said.tried);
+      if (how) show(said.tried, step, how);
+    } else if (said.seq === lab.tried?.seq) {
+      Object.assign(lab.tried, said.tried); // what it costs
+      keep(lab.tried.step, { ...answers().get(stepKey(lab.tried.step)), ...said.tried });
+      redraw();
+    }
     send();
   }
 
+  function keep(step, answer) {
+    const all = answers();
+    all.set(stepKey(step), answer);
+    if (all.size > TRY_KEPT) all.delete(all.keys().next().value);
+  }
+
+  function show(answer, step, how) {
+    seq += 1;
+    lab.tried =
+      how.quiet && answer.refusal ? null : { ...answer, step, seq, passing: how.passing };
+    weigh(seq);
+    redraw();
+  }
+
   function weigh(mine) {
-    const ask_ = () => lab.tried && mine === seq && lab.ask({ do: "weigh", seq: mine, view });
-    if (lab.tried && !lab.tried.refusal) setTimeout(ask_, TRY_WEIGH);
+    const ask_ = () =>
+      lab.tried?.seq === mine && lab.ask({ do: "weigh", step: lab.tried.step, seq: mine, view });
+    if (lab.tried && !lab.tried.refusal && !lab.tried.costs) setTimeout(ask_, TRY_WEIGH);
   }
 
   function drop() {
-    [flying, next] = [null, null];
+    [flying, next, likely] = [null, null, null];
     if (!lab.tried) return;
     lab.tried = null;
     redraw();
@@ -84,7 +128,7 @@ export function tryOut(lab, redraw) {
    */
   function take() {
     if (lab.offline) return;
-    const { step } = next ?? flying ?? lab.tried ?? {};
+    const { step } = next ?? (flying?.how ? flying : lab.tried) ?? {};
     drop();
     if (step) lab.send({ do: "apply", ...step });
   }
@@ -96,7 +140,11 @@ export function tryOut(lab, redraw) {
     at = lab.at;
   }
 
-  return { ask, heard, drop, take, follow };
+  return { ask, expect, heard, drop, take, follow };
+}
+
+function stepKey(step) {
+  return JSON.stringify(step);
 }
 
 /**
