@@ -131,6 +131,42 @@ def test_the_last_value_is_shown_also_where_an_earlier_one_is_waited_for_in_vain
     assert tried == [4, 8]
 
 
+def test_a_hand_on_its_way_asks_ahead_and_what_was_tried_is_not_asked_again(
+    plain: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = wb.Schedule(script.parse(programs.MATMUL))
+    small.split("i", factors=[None, 2])
+    lab_ = wb.lab(small, panes=["TensorIR", "tiles"], costs=[])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    hear, tried = lab_.session.hear, []
+
+    def noted(message: Mapping[str, Any]) -> Any:
+        if message["do"] == "try":
+            tried.append(message["step"]["value"])
+        return hear(message)
+
+    monkeypatch.setattr(lab_.session, "hear", noted)
+    text, head = lab.locator(".wb-program .wb-listing"), lab.locator(".wb-would-head")
+    drag(number(lab, "i_1"), 0)
+    at = number(lab, "i_1").bounding_box()
+    assert at
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    plain.page.mouse.move(x + 0.4 * STEP, y)
+    while not tried:  # which ends with the time that a test has
+        plain.page.wait_for_timeout(20)
+    expect(head).to_be_hidden()  # the hand is not there yet
+    for by, grid in ((1, "2, 4, 8, 8"), (2, "1, 8, 8, 8"), (1, "2, 4, 8, 8"), (2, "1, 8, 8, 8")):
+        plain.page.mouse.move(x + by * STEP, y)
+        expect(text).to_contain_text(f"T.grid({grid})")
+    plain.page.mouse.move(x, y)
+    expect(head).to_be_hidden()
+    assert tried == [4, 8]
+    plain.page.mouse.move(x + STEP, y)
+    plain.page.mouse.up()
+    expect(lab.locator(".wb-status")).to_contain_text("split(i, factors=[None, 4])")
+
+
 def test_a_number_that_no_split_made_is_dragged_to_a_new_split(plain: Plain) -> None:
     sch = wb.Schedule(script.parse(programs.MATMUL))
     lab_ = wb.lab(sch, actions=["split"], panes=["TensorIR", "tiles"], costs=[])

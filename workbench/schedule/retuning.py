@@ -25,8 +25,8 @@ class StepsRefused(ScheduleError):
     """An earlier step that can't be changed, for what a later one says.
 
     That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
-    anything in it, as `followed` did. Steps are counted as a trace prints them; `numbered` tells the
-    same with other numbers, such as those that a history shows.
+    anything in it: by `followed`, which did. Steps are counted as a trace prints them; `numbered`
+    tells the same with other numbers, such as those that a history shows.
     """
 
     step: int = 0
@@ -74,7 +74,8 @@ def retuned(
     if stopped.place in changes:
         raise stopped.error
     tied: dict[int, Mapping[str, Any]] = {}
-    last, end = trial, stopped
+    last = trial
+    end: _Stopped | None = stopped
     while end is not None and end.tied is not None:
         tied |= end.tied
         same = last.node.after(min(end.tied) - 1)

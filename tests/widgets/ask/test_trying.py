@@ -197,7 +197,10 @@ def test_what_is_tried_leaves_no_trace_and_is_taken_as_it_was_made() -> None:
     tried(lab, place=key, value=4)  # another: what was tried before is kept, too
     made = session.trying._made.copy()
     session.ask({"do": "apply", "place": key, "value": 8})
-    assert session.cursor.node in [trial.node for trial, *_ in made.values()] and session.at == len(sch.history) - 1
+    assert (
+        session.cursor.node in [trial.node for trial, *_ in made.values()]
+        and session.at == len(sch.history) - 1
+    )
     assert session.page["names"][session.state["place"]]["name"] == "i_2"
 
 

@@ -25,7 +25,6 @@ from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.tried import tried_page
 from workbench.widgets.page.view import View
 
-
 KEPT = 32
 """So many programs that were tried are kept: a hand goes to and fro."""
 
