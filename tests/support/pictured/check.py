@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tests.support.block_trace import check_block_time
+from tests.support.pictured.bar import check_opened
 from tests.support.pictured.fragments import check_fragments
 from tests.support.pictured.launches import (
     check_bar,
@@ -241,8 +242,10 @@ class _Check:
         time = insight.modelled(kernels, GPU)
         if time.us is not None:
             modelled_of(self.one.func, draw.GPU)  # then the bar is there
-            bar = shown_bar(Desk(), None, self.one.func)
+            desk = Desk()
+            bar = shown_bar(desk, None, self.one.func)
             check_bar(self.tally, self.logs, GPU, bar, time)
+            check_opened(self.tally, self.log, self.logs, GPU, bar, desk.keys.thing)
 
     def nearer(self) -> None:
         number = self.rng.randrange(len(self.logs))
