@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path as File
 from typing import Any, TypeAlias
 
-from workbench.diag import Fail, prose, visible
+from workbench.diag import Act, Fail, prose, visible
 from workbench.draw.colours import ALL, LIGHT, style_sheet
 from workbench.draw.scene import (
     FONT,
@@ -52,7 +52,8 @@ class Picture:
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
     other selections, and `cells`, by row and column, what the table does. `full` says all that is
     seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
-    a script shows the others.
+    a script shows the others. Where there is nothing yet to draw, `act` is the step that changes
+    that.
     """
 
     strips: tuple[Scene, ...]
@@ -67,6 +68,7 @@ class Picture:
     full: str = ""
     track: Track | None = None
     about: str = ""
+    act: Act | None = None
 
     @property
     def line_style(self) -> str:

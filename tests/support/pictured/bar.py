@@ -18,7 +18,7 @@ from math import floor, log10, prod
 from typing import Any
 
 from tests.support.pictured.launches import COMPUTES, MATHS, work
-from tests.support.pictured.log import WARP, KernelLog, ProgramLog, elements, width
+from tests.support.pictured.log import WARP, KernelLog, ProgramLog, width
 from tests.support.pictured.requests import SECTOR, cost, sectors
 from tests.support.pictured.tally import Tally, counted, micro
 from tests.support.warp_trace import BARRIER, Place, Request
@@ -228,8 +228,7 @@ class TextLog:
     @property
     def wavefronts(self) -> Span:
         low = self.least("shared", 4) / WARP
-        return self.span(("shared",), lambda place, lanes: cost(
-            lanes, width(place[1]), isinstance(place[1], BufferStore), "shared")[0], low)  # fmt: skip
+        return self.span(("shared",), _wavefronts, low)
 
     @property
     def stored(self) -> Span:
@@ -336,12 +335,17 @@ def _computes(expr: Expr) -> bool:
 
 
 def _is_fused(expr: Expr) -> bool:
-    adds = isinstance(expr, BinOp) and expr.op in "+-" and dtypes.is_float(expr.dtype)
-    return adds and any(isinstance(x, BinOp) and x.op == "*" for x in (expr.a, expr.b))  # type: ignore[attr-defined]
+    if not isinstance(expr, BinOp) or expr.op not in "+-" or not dtypes.is_float(expr.dtype):
+        return False
+    return any(isinstance(side, BinOp) and side.op == "*" for side in (expr.a, expr.b))
 
 
 def _one(place: Place, lanes: Request) -> float:
     return 1.0
+
+
+def _wavefronts(place: Place, lanes: Request) -> float:
+    return float(cost(lanes, width(place[1]), isinstance(place[1], BufferStore), "shared")[0])
 
 
 def _lines(place: Place, lanes: Request) -> float:

@@ -132,16 +132,28 @@ def _check_steps(
     tally.same("programs that are replayed", script.show(known["sch"].func), script.show(node.func))
 
 
+def _given(node: HistoryNode) -> list[int | None]:
+    """The factors of the split that made a program."""
+    assert node.step is not None
+    factors = dict(node.step.kwargs)["factors"]
+    assert isinstance(factors, tuple)
+    return [factor if isinstance(factor, int) else None for factor in factors]
+
+
 def _check_tied(tally: Tally, old: HistoryNode, new: HistoryNode, end: HistoryNode) -> None:
     """A later split has one other number, of a loop that is bound: so many threads there are."""
     assert old.step is not None and new.step is not None
-    was, now = (dict(one.step.kwargs)["factors"] for one in (old, new) if one.step)
-    places = [k for k, (a, b) in enumerate(zip(was, now, strict=True)) if a != b]  # type: ignore[call-overload]
+    was, now = (_given(one) for one in (old, new))
+    places = [k for k, (a, b) in enumerate(zip(was, now, strict=True)) if a != b]
     tally.same("splits that follow", (old.step.verb, len(places)), ("split", 1), new.label)
     loop = end.places[end.func_name].loops.get(new.keys[places[0]])  # type: ignore[arg-type]
     threads = {one.thread: one.extent for one in end.places[end.func_name].loops.values()}
-    bound = loop is not None and loop.thread is not None and getattr(threads[loop.thread], "value", None)
-    tally.same("numbers that follow", bound, now[places[0]], new.label)  # type: ignore[index]
+    bound = (
+        loop is not None
+        and loop.thread is not None
+        and getattr(threads[loop.thread], "value", None)
+    )
+    tally.same("numbers that follow", bound, now[places[0]], new.label)
 
 
 # --- saved pages ----------------------------------------------------------------------------------
@@ -240,11 +252,11 @@ def _factors(start: HistoryNode, loop: object, value: int) -> tuple[int, list[in
     number = next(k for k, one in enumerate(path) if loop in one.places[one.func_name].loops)
     born = path[number]
     assert born.step is not None
-    given = list(dict(born.step.kwargs)["factors"])  # type: ignore[call-overload]
+    given = _given(born)
     place = born.keys.index(loop)
     loops = born.places[born.func_name].loops
     extents = [loops[made].extent for made in born.keys if isinstance(made, Var)]
-    factors: list[int | None] = [int(extent.value) for extent in extents]  # type: ignore[attr-defined]
+    factors: list[int | None] = [getattr(extent, "value", None) for extent in extents]
     factors[place] = value
     hole = given.index(None) if None in given else place
     factors[(place + 1) % len(factors) if hole == place else hole] = None

@@ -270,9 +270,7 @@ def _sign(before: str | None, after: str) -> str:
     return "▼" if less else "▲"
 
 
-def check_ghost(
-    tally: Tally, before: Mapping[str, Any], bar: Mapping[str, Any]
-) -> None:
+def check_ghost(tally: Tally, before: Mapping[str, Any], bar: Mapping[str, Any]) -> None:
     """The time of the program before stands on the axis of the bar, or at its end."""
     was, now = (_us(one["us"]) for one in (before, bar))
     axis = now / bar["end"]
@@ -281,7 +279,9 @@ def check_ghost(
         return
     near = abs(bar["before"] - was / axis) <= 0.012 * was / axis
     tally.same("times before on the axis", near, True, f"{bar['before']} {was} {axis}")
-    tally.same("times before in words", f", {before['us']} before" in bar["said"], True, bar["said"])
+    tally.same(
+        "times before in words", f", {before['us']} before" in bar["said"], True, bar["said"]
+    )
 
 
 def _us(text: str) -> float:
@@ -298,9 +298,9 @@ def check_pictures(
         tally.same("pictures that are the same", (made["pictures"], made["alike"]), ([], SAME))
         own = [_own(side, pane, {}, buffer, before) for side, before in
                ((one, None), (other, one.func))]  # fmt: skip
-        alike = own[0] is own[1] if None in own else seen(own[0]) == seen(own[1])  # type: ignore[arg-type]
+        first, second = (made and seen(made) for made in own)
         if pane != "tiles":  # what is chosen there stands with the picture
-            tally.same("pictures that look the same", alike, True, pane)
+            tally.same("pictures that look the same", first == second, True, pane)
         return
     looks = []
     for side, before, told in zip((one, other), (None, one.func), made["pictures"], strict=True):
@@ -329,4 +329,3 @@ def chosen_pane(rng: random.Random) -> str:
 def named(number: int, label: str) -> str:
     """A program as the history has it: its number and its verb."""
     return f"{number} {label.partition('(')[0]}"
-
