@@ -88,8 +88,9 @@ def _binding(nest: Nest, loop: For | None) -> Act | None:
     """The step that lets threads run `nest`, or makes the loop that they could run."""
     if loop is not None:
         return Act("bind", loop.loop_var)
-    is_block = isinstance(nest.stmt, BlockRealize)
-    return Act("add_unit_loop", nest.stmt.block.id) if is_block else None
+    if isinstance(nest.stmt, BlockRealize):
+        return Act("add_unit_loop", nest.stmt.block.id)
+    return None
 
 
 def _limits(nest: Nest, target: Target) -> Iterator[Finding]:

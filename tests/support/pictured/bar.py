@@ -395,12 +395,13 @@ def check_opened(
 ) -> None:
     """Every row of the opened bar, with its statements; `things` are what keys stand for."""
     texts = [TextLog(log, gpu) for log in logs]
+    known = (*texts[0].rows, "device", "latency")
     for row in bar["rows"]:
-        one = _Row(tally, program, texts, gpu, row, things)
-        tally.same("names of resources", row["name"] in (*texts[0].rows, "device", "latency"), True,
-                   row["name"])  # fmt: skip
-        {"device": one.device, "latency": one.latency}.get(row["name"], one.asked)()
-        one.parts()
+        tally.among("names of resources", row["name"], known)
+        if row["name"] in known:
+            one = _Row(tally, program, texts, gpu, row, things)
+            {"device": one.device, "latency": one.latency}.get(row["name"], one.asked)()
+            one.parts()
     shares = [row["share"] for row in bar["rows"]]
     tally.same("hues of rows", shares, sorted(shares, reverse=True))
     _check_axis(tally, logs, gpu, bar)
