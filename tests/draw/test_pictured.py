@@ -83,12 +83,12 @@ def test_what_no_rule_reads_is_wrong():
 
 ADD = """
 @T.prim_func
-def main(A: T.Buffer((96,), "float32"), B: T.Buffer((96,), "float32"), C: T.Buffer((96,), "float32")):
+def main(A: T.Buffer((96,)), B: T.Buffer((96,)), C: T.Buffer((96,))):
     for i in range(96):
         with T.block("C"):
             vi = T.axis.spatial(96, i)
             C[vi] = A[vi] * B[vi] + T.float32(1)
-"""  # noqa: E501
+"""
 GPU = get(draw.GPU)
 
 Change = Callable[[Any], None]
