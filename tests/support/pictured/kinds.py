@@ -307,6 +307,7 @@ KINDS = frozenset(
     times of a row
     times of bands
     times of each statement
+    times of other runs
     times of rows
     times of spans
     times of statements

@@ -23,6 +23,7 @@ from workbench.target import get
 SEEN = 3  # rows of what differs ahead of those that are folded
 SCOPES = ("global", "shared", "local")
 PANES = ("who", "memory", "tiles", "pipeline", "occupancy", "timeline")
+RECORDED = "recorded time on "
 SAME = "The picture is the same for both."
 SIGNS = {"=": ", the same", "▼": ", less", "▲": ", more", "≠": ""}
 
@@ -198,6 +199,8 @@ def check_comparison(
               if name in rows or name.split()[-1] not in ("loads", "stores", "bytes")
               or {*pair} - {0, "–"}}  # fmt: skip
     kernel = rows.pop("kernel", None)
+    for name in [name for name in rows if name.startswith(RECORDED)]:  # a lesson's own program
+        tally.same("times of other runs", rows.pop(name)[2], "of other runs", name)
     tally.same("whether there are kernels", kernel is None, all(both), str(kernel))
     tally.same("what is compared", {*rows} - {"shuffles in all"}, {*wanted})
     for name, (before, after) in wanted.items():
@@ -215,7 +218,9 @@ def _told_rows(
     """What is told of each quantity: before, after, and how it changed."""
     heads, *first = entries(made["table"]) if made["table"] else [None]
     if heads is not None:
-        tally.same("heads of comparisons", heads, ["counted", one.title, other.title, "change"])
+        timed = any(name.startswith(RECORDED) for name, *_ in first)
+        kind = "counted; times recorded" if timed else "counted"
+        tally.same("heads of comparisons", heads, [kind, one.title, other.title, "change"])
     found = {name: told for name, *told in first}
     folded = dict[str, int]()
     for fold in made["folded"]:
