@@ -7,11 +7,12 @@ the file leave the others out.
 
 from __future__ import annotations
 
+import argparse
 import base64
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from html import escape
 from io import StringIO
@@ -104,10 +105,21 @@ def shots(plain: Plain, state: State) -> Iterator[bytes]:
             yield plain.page.screenshot()
 
 
+def options(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """The file, and the states that are on the sheet."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("file", type=Path, help="the picture that is written, such as sheet.png")
+    parser.add_argument("states", nargs="*", help=f"leaves the others out: {', '.join(STATES)}")
+    found = parser.parse_args(given)
+    if unknown := [name for name in found.states if name not in STATES]:
+        parser.error(f"there is no state {unknown[0]!r}; there are: {', '.join(STATES)}")
+    return found
+
+
 def main() -> int:
     """Write the sheet to the file that is named."""
-    out, *names = sys.argv[1:]
-    file = Path(out).resolve()
+    asked = options()
+    file = asked.file.resolve()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         chromium = tools.need("chromium")
         started = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
@@ -115,7 +127,7 @@ def main() -> int:
         rows = []
         with plain_page(started) as plain:
             for name, state in STATES.items():
-                if names and name not in names:
+                if asked.states and name not in asked.states:
                     continue
                 print(name, flush=True)
                 rows.append((name, list(shots(plain, state))))

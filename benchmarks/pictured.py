@@ -7,7 +7,9 @@ threads, tiles fetched together, pipelines, matrix units. Every picture of a lab
 for random selections, and what it tells (on shapes, in titles that a screen reader says, captions
 and tables) is held against a log of all threads in plain Python, which knows nothing of `insight`;
 names are held against the lines that they point at, and none may be cut. What no rule can read is
-wrong, too (`tests/support/pictured`).
+wrong, too (`tests/support/pictured`). The cost bar is opened, and each of its rows counted. Two
+programs of the history are compared, a part of them comes out of its link again, with a number
+dragged, or on a saved page with other numbers: what is shown then is held against the same.
 
 In the file each schedule leaves a line, so that one that is there is not checked again: parts of a
 run may be made one after the other. At the end all of them are added up: a kind of `KINDS` that was

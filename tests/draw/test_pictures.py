@@ -254,3 +254,34 @@ def test_a_number_of_a_cell_stays_whole_with_its_sign_and_unit():
         *("12/8", f"1.5{space}µs", f"12{space}µs", "-2,032", "× 0.339", "H200", "0:128")
     ]
     assert "<td>it&#x27;s <code>i</code></td>" in html
+
+
+def test_pictures_look_the_same_whatever_their_shapes_stand_for():
+    def look(*shapes: draw.Rect | draw.Words, high: float = 40, low: Scene | None = None) -> str:
+        strips = (Scene(90, high, shapes, low=low),)
+        return draw.plain(draw.Picture(strips, "seen", Table(("a",), ()), "counted"))["look"]
+
+    box, words = Rect(1, 2, 30, 20, "read"), draw.Words("A", 5, 12)
+    form = draw.Form(1.0)
+    other = box._replace(of=draw.Stands(buffer="B", title="else"), slide=(form, form, form, form))
+    assert look(box, words) == look(other, words._replace(parts=("A",)))
+    told_apart = [
+        look(box, words),
+        look(words, box),
+        look(box),
+        look(box._replace(x=2), words),
+        look(box._replace(role="write"), words),
+        look(box, words._replace(label="B")),
+        look(box, words._replace(short="a")),
+        look(box, words, high=41),
+        look(box, words, low=Scene(90, 20, (box,))),
+    ]
+    assert len({*told_apart}) == len(told_apart)
+
+
+def test_pictures_without_shapes_look_as_they_say():
+    one, same, other = (
+        draw.plain(draw.Picture((), said, Table(("a",), ()), "counted"))["look"]
+        for said in ("no kernel", "no kernel", "no loop")
+    )
+    assert one == same != other

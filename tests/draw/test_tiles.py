@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -215,6 +216,18 @@ def test_what_is_hatched_stands_for_no_block_that_is_gone():
     wide, small = (naive(wb.Schedule(matmul(32)), n).func for n in (8, 4))
     scene = draw.picture_of(small, "tiles", select={"block": (1, 1)}, before=wide).strips[0]
     assert {ghost.of.statement for ghost in rects(scene, "C", "ghost")} == {"C_update"}
+
+
+@pytest.mark.parametrize("make", [one_thread_a_cell, kept, tall])
+@pytest.mark.parametrize("thread", [{}, {"thread": 1}], ids=["block", "thread"])
+def test_how_often_a_chosen_tile_is_written_stands_in_words(make: Callable[[], PrimFunc], thread):
+    """Its fill is that of what is chosen: the number stands on it, or over its sheet."""
+    strips = draw.picture_of(make(), "tiles", select={"block": (0, 0), **thread}).strips
+    shapes = [shape for strip in strips for shape in strip.shapes]
+    chosen = {s.of.buffer for s in shapes if isinstance(s, Rect) and s.role in CHOSEN.values()}
+    times = re.compile(r"[↘↗] × [\d.,]+")
+    said = {s.of.buffer for s in shapes if isinstance(s, Words) and times.search(s.label)}
+    assert chosen - {""} and chosen - {""} <= said
 
 
 def test_what_a_chosen_block_or_thread_writes_is_drawn_as_chosen_and_its_reads_dashed():

@@ -427,6 +427,27 @@ def test_roofline():
     assert insight.roofline(kernels(add_in_blocks()), CUDA) is None
 
 
+IN_TWO_LAUNCHES = """
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), C: T.Buffer((32,), "float32")):
+    B = T.alloc_buffer((32,))
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        with T.block("B"):
+            vi = T.axis.spatial(32, i)
+            B[vi] = A[vi] + T.float32(1)
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        with T.block("C"):
+            vi = T.axis.spatial(32, i)
+            C[vi] = B[vi] * T.float32(2)
+"""
+
+
+def test_what_one_launch_leaves_for_another_is_moved_once_under_the_roof():
+    found = insight.roofline(kernels(parsed(IN_TWO_LAUNCHES)), H200)
+    assert found is not None
+    assert (found.bytes, found.least_bytes) == (4 * 4 * 32, 3 * 4 * 32)
+
+
 def test_the_roof_of_products_in_calls_of_a_warp_is_that_of_matrix_units():
     func = half_tiles(half_product(16, 16, 64), "wmma", (16, 16), (1, 1), 32)
     found = insight.roofline(kernels(func), H200)

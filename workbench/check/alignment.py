@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.diag import Refusal
+from workbench.diag import Act, Refusal
 from workbench.ir import Block, attrs_dict
 from workbench.script.writer import data, string
 
@@ -31,4 +31,5 @@ def alignments(block: Block) -> Iterator[tuple[int, int, int, int]]:
             hint=f"sch.unannotate({string(block.name)}, {string(ALIGN)}), then sch.storage_align",
             detail="it holds lists [buffer, axis, factor, offset], all counted from 0, factors "
             f"from 1, not {data(wish)}",
+            act=Act("unannotate", block.id),
         )

@@ -35,7 +35,7 @@ from workbench.access.units import (
     writes_apart,
 )
 from workbench.arith import Bounds
-from workbench.diag import Refusal
+from workbench.diag import Act, Refusal
 from workbench.ir import (
     BlockRealize,
     Buffer,
@@ -351,9 +351,10 @@ def _refuse_flow(
     writer, turn = next(iter(fed), None) or next(every), loop.loop_var.name
     if fed:
         why = f"`{writer.name}` makes them of what an earlier turn of `{turn}` left"
-        hint = f"keep `{turn}` serial: each iteration needs the one before it"
+        hint, act = f"keep `{turn}` serial: each iteration needs the one before it", None
     else:
         why, hint = _why_not_there(writer, buffer, doers, sure)
+        act = _sharing(writer, buffer, doers)
     raise Refusal(
         f"`{reader.name}` {'reads' if sure else 'may read'} parts of {buffer.name} that "
         f"another {doers[:-1]} writes in `{writer.name}`",
@@ -362,6 +363,7 @@ def _refuse_flow(
         *(store for store in stores(writer.stmt) if store.buffer is buffer),
         hint=hint,
         detail=why,
+        act=act,
     )
 
 
@@ -380,10 +382,21 @@ def _goes_on(loop: For, unit: Unit, buffer: Buffer, near: Near, dom: Bounds) -> 
     return not any(feeds(loop.body, other, unit, buffer, dom) for other in others)
 
 
+def _is_alone(buffer: Buffer, doers: Doers) -> bool:
+    """Whether each of the threads has a buffer of its own."""
+    return buffer.scope == "local" and doers == "threads"
+
+
+def _sharing(writer: Unit, buffer: Buffer, doers: Doers) -> Act | None:
+    """The step that lets threads share what `writer` makes, if each has its own."""
+    alone = writer.block is not None and _is_alone(buffer, doers)
+    return Act("set_scope", writer.block.id) if alone and writer.block else None
+
+
 def _why_not_there(writer: Unit, buffer: Buffer, doers: Doers, sure: bool) -> tuple[str, str]:
     """Why what another iteration of `writer` makes is not there, and what to do."""
     hint = "give each block its own loop nest, so that one ends before the next begins"
-    if buffer.scope == "local" and doers == "threads":
+    if _is_alone(buffer, doers):
         shared = f'sch.set_scope("{writer.name}", 0, "shared")'
         hint = f"keep {buffer.name} in memory that threads share: {shared}"
     if not sure:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from workbench.access.accesses import accesses, by_buffer
 from workbench.access.fed import common_loops
 from workbench.access.pipelines import DOUBLE, DOUBLED, is_pipeline, statements, uses
-from workbench.diag import Refusal
+from workbench.diag import Act, Refusal
 from workbench.ir import (
     Block,
     Buffer,
@@ -50,6 +50,7 @@ def _doubled(body: Stmt) -> Iterator[tuple[Buffer, Block]]:
                 block.id,
                 hint="number what it writes from 0: "
                 f'sch.annotate({string(block.name)}, "{DOUBLE}", 0)',
+                act=Act("annotate", block.id),
             )
         yield block.writes[which].buffer, block
 
@@ -94,7 +95,10 @@ def _turns(buffer: Buffer, block: Block, around: tuple[For, ...]) -> For:
     if buffer.scope == "global":
         hint = f'sch.set_scope({string(block.name)}, 0, "shared"), {off}'
         raise Refusal(
-            f"{task}: it is in global memory, which all blocks share", block.id, hint=hint
+            f"{task}: it is in global memory, which all blocks share",
+            block.id,
+            hint=hint,
+            act=Act("set_scope", block.id),
         )
     serial = [loop for loop in around if not loop.thread]
     if not serial:

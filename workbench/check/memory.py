@@ -17,6 +17,7 @@ from workbench.access.units import Unit, opened, units
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
+from workbench.diag import Act
 from workbench.ir import (
     BlockRealize,
     Buffer,
@@ -128,6 +129,7 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
                     f'sch.set_scope({string(writer.name)}, 0, "shared")',
                     detail=f"{buffer.name} is in global memory, which all blocks share, and "
                     "nothing orders them",
+                    act=_shared(writer),
                 )
                 return
             for reader in readers:
@@ -250,6 +252,11 @@ def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: st
     )
 
 
+def _shared(writer: Unit) -> Act | None:
+    """The step that puts what `writer` makes where threads share it."""
+    return Act("set_scope", writer.block.id) if writer.block else None
+
+
 def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str) -> Finding:
     load = next(n for n in reader.loads if n.buffer is buffer)
     return Finding(
@@ -257,6 +264,7 @@ def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: st
         (writer.stmt, load),
         hint=f'share it: sch.set_scope({string(writer.name)}, 0, "shared")',
         detail=f"local memory is one thread's own; `{writer.name}` gives each its part over {axis}",
+        act=_shared(writer),
     )
 
 

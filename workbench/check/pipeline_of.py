@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.access.pipelines import ASYNC, COPIES, ORDER, STAGE, Mark, Pipeline
 from workbench.access.units import Unit, buffers_read, buffers_written, units
 from workbench.check.double_buffers import ahead, stages_of
-from workbench.diag import Refusal
+from workbench.diag import Act, Refusal
 from workbench.ir import (
     CP_ASYNC,
     BufferLoad,
@@ -99,6 +99,7 @@ def never_async(pipeline: Pipeline, stmt: Stmt, why: str, detail: str) -> Refusa
         f"leave it to a stage that is not: {_without_async(pipeline)}",
         *nodes_of(stmt),
         detail=detail,
+        act=pipelined_at(pipeline.loop),
     )
 
 
@@ -121,6 +122,7 @@ def refuse_async(loop: For, target: Target) -> None:
             f"{target.title} ({target.arch}) has no asynchronous copies",
             f'name a GPU that has them, as "nvidia/a100", or take {_without_async(pipeline)}',
             detail="cp.async is of CUDA GPUs from sm_80 on",
+            act=pipelined_at(loop),
         )
 
 
@@ -160,15 +162,23 @@ def _numbers(loop: For, key: str, found: Data | None) -> tuple[int, ...]:
     numbers = found if isinstance(found, tuple) else ()
     if not numbers or not all(type(number) is int and number >= 0 for number in numbers):
         hint = f"give each statement a number from 0: {as_step(loop, 'stages=…')}"
-        raise wrong(loop, f"{key} is not a list of numbers from 0", hint)
+        why = f"{key} is not a list of numbers from 0"
+        raise wrong(loop, why, hint, act=pipelined_at(loop))
     return numbers  # type: ignore[return-value]
 
 
-def wrong(loop: For, why: str, hint: str, *at: Node, detail: str = "") -> Refusal:
+def pipelined_at(loop: For) -> Act:
+    """The step that makes a pipeline of `loop`."""
+    return Act("pipeline", loop.loop_var)
+
+
+def wrong(
+    loop: For, why: str, hint: str, *at: Node, detail: str = "", act: Act | None = None
+) -> Refusal:
     """The refusal of `loop` as a pipeline; it marks the nodes `at`, too."""
     names = " and ".join(ahead(loop))
     task = f"double-buffer {names}" if names else f"pipeline `{loop.loop_var.name}`"
-    return Refusal(f"Can't {task}: {why}", loop.loop_var, *at, hint=hint, detail=detail)
+    return Refusal(f"Can't {task}: {why}", loop.loop_var, *at, hint=hint, detail=detail, act=act)
 
 
 def _unit(stmt: Stmt) -> Unit | None:

@@ -19,9 +19,10 @@ from workbench.check.pipeline_of import (
     name_of,
     never_async,
     nodes_of,
+    pipelined_at,
     wrong,
 )
-from workbench.diag import Refusal
+from workbench.diag import Act, Refusal
 from workbench.ir import Buffer
 
 
@@ -102,17 +103,19 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
     why = f"what fetches {early} runs a turn ahead: " if early else ""
     one = f"; {need.buffer.name} has one copy, since an iteration may read what another one wrote"
     alone = needs.copies(need.buffer) > counts[need.buffer]
+    hint, act = _repaired(needs, counts)
     return wrong(
         pipeline.loop,
         f"`{names[1]}` would be at {at} before `{names[0]}` is",
-        _repaired(needs, counts),
+        hint,
         *(place for k in used for place in nodes_of(pipeline.stmts[k])),
         detail=f"{why}`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and "
         f"`{names[1]}` of {var.name}={low + need.lag} {when}" + (one if alone else ""),
+        act=act,
     )
 
 
-def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> str:
+def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> tuple[str, Act | None]:
     """What to change, as little as can be, so that the turns keep all that is needed."""
     pipeline = needs.pipeline
     free = {buffer: 2 for buffer in counts if needs.may_copy(buffer)}
@@ -128,10 +131,10 @@ def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> str:
             made = replace(pipeline, stages=stages, order=order)
             if all(made.before(*need[:3]) for need in every):
                 given = f"stages={list(stages)}, order={list(order)}"
-                return as_step(pipeline.loop, given)
+                return as_step(pipeline.loop, given), pipelined_at(pipeline.loop)
     if ahead(pipeline.loop):
-        return "take the note off"
-    return "leave all statements in one stage, in the order of the program"
+        return "take the note off", None
+    return "leave all statements in one stage, in the order of the program", None
 
 
 def _ordered(pipeline: Pipeline, every: Collection[Need]) -> tuple[int, ...]:

@@ -24,8 +24,8 @@ from workbench.check.outside import outside_errors
 from workbench.check.pipelines import spare_copies, written_out
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
-from workbench.diag import Refusal
-from workbench.ir import Buffer, BufferStore, For, Node, PrimFunc, once
+from workbench.diag import Act, Refusal
+from workbench.ir import BlockRealize, Buffer, BufferStore, For, Node, PrimFunc, once
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -80,7 +80,17 @@ def _unbound(nest: Nest) -> Iterator[Finding]:
             (loop or nest.stmt,),
             hint=f'bind one: sch.bind({what}, "{axis}")',
             detail="a GPU runs what is bound to blockIdx and threadIdx",
+            act=_binding(nest, loop),
         )
+
+
+def _binding(nest: Nest, loop: For | None) -> Act | None:
+    """The step that lets threads run `nest`, or makes the loop that they could run."""
+    if loop is not None:
+        return Act("bind", loop.loop_var)
+    if isinstance(nest.stmt, BlockRealize):
+        return Act("add_unit_loop", nest.stmt.block.id)
+    return None
 
 
 def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
@@ -121,7 +131,7 @@ def _pipelines(func: PrimFunc) -> Iterator[Finding]:
 
 def _found(refusal: Refusal) -> Finding:
     nodes = tuple(at for at in refusal.at if isinstance(at, Node))
-    return Finding(refusal.headline, nodes, refusal.hint, refusal.detail)
+    return Finding(refusal.headline, nodes, refusal.hint, refusal.detail, act=refusal.act)
 
 
 def _conflicts(func: PrimFunc, loops: Iterable[For]) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from workbench import arith, script
 from workbench.arith import by_sizes
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest
+from workbench.diag import Act
 from workbench.ir import (
     VIRTUAL_AXES,
     BlockRealize,
@@ -100,6 +101,7 @@ def _bound_inside(loop: For, nest: Nest) -> Iterator[Finding]:
                 f"`{loop.loop_var.name}` is bound to {loop.thread} inside the block `{name}`",
                 (loop, outer),
                 hint=ahead if outer.block.init is not None else around,
+                act=Act("decompose_reduction", outer.block.id) if outer.block.init else None,
             )
             return
 

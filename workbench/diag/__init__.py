@@ -1,10 +1,11 @@
 """How a refusal is told and a place in a text is marked; knows nothing of programs."""
 
-from workbench.diag.fail import Fail, Refusal, shortened
+from workbench.diag.fail import Act, Fail, Refusal, shortened
 from workbench.diag.prose import count_text, plural, preformatted, prose, size_text, visible
 from workbench.diag.span import Span, mark
 
 __all__ = [
+    "Act",
     "Fail",
     "Refusal",
     "Span",

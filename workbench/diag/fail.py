@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 from traceback import extract_tb
+from typing import NamedTuple
 
 from workbench.diag.prose import preformatted, prose, visible
 
@@ -15,13 +16,21 @@ _KEPT = 6  # characters kept at either end of a long name: enough to tell loops 
 _RED, _PLAIN = "\x1b[31m", "\x1b[0m"
 
 
+class Act(NamedTuple):
+    """The step that would do what is missing: a verb, and the loop or block that it is taken at."""
+
+    verb: str
+    at: object
+
+
 class Fail(Exception):
     """A request that cannot be met, told in the learner's words.
 
     `headline` is the whole first sentence (at most 120 characters), `asked` the call that was
     made, `where` the program or source with the place marked, `detail` what was found there (two
-    iterations in conflict, a counter-example), `hint` what to do instead. All but the headline
-    may be "". A longer headline has its long names cut short, and is whole in what was found.
+    iterations in conflict, a counter-example), `hint` what to do instead, and `act` the step that
+    does it, if it is one. All but the headline may be "". A longer headline has its long names cut
+    short, and is whole in what was found.
 
     >>> print(Fail("Can't split `i`: [2, 4] covers 8 of 10 iterations", hint="write None for 4"))
     Can't split `i`: [2, 4] covers 8 of 10 iterations.
@@ -36,6 +45,7 @@ class Fail(Exception):
         where: str | Callable[[], str] = "",
         detail: str = "",
         hint: str = "",
+        act: Act | None = None,
     ) -> None:
         super().__init__(headline)
         asked, detail, hint = (visible(text, but="\n") for text in (asked, detail, hint))
@@ -48,6 +58,7 @@ class Fail(Exception):
         self._where = where
         self.detail = detail
         self.hint = hint
+        self.act = act
 
     @property
     def where(self) -> str:
@@ -121,9 +132,12 @@ class Refusal(Exception):
     the program with `at` marked, and raises the `Fail` of its room in its place.
     """
 
-    def __init__(self, headline: str, *at: object, hint: str, detail: str = "") -> None:
+    def __init__(
+        self, headline: str, *at: object, hint: str, detail: str = "", act: Act | None = None
+    ) -> None:
         super().__init__(headline)
         self.headline = headline
         self.at = at
         self.hint = hint
         self.detail = detail
+        self.act = act

@@ -6,15 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from html import escape
 from math import isfinite
 from pathlib import Path as File
 from typing import Any, TypeAlias
 
-from workbench.diag import Fail, prose, visible
+from workbench.diag import Act, Fail, prose, visible
 from workbench.draw.colours import ALL, LIGHT, style_sheet
 from workbench.draw.scene import (
     FONT,
+    NOTHING,
     Field,
     Form,
     Path,
@@ -50,7 +52,8 @@ class Picture:
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
     other selections, and `cells`, by row and column, what the table does. `full` says all that is
     seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
-    a script shows the others.
+    a script shows the others. Where there is nothing yet to draw, `act` is the step that changes
+    that.
     """
 
     strips: tuple[Scene, ...]
@@ -65,6 +68,7 @@ class Picture:
     full: str = ""
     track: Track | None = None
     about: str = ""
+    act: Act | None = None
 
     @property
     def line_style(self) -> str:
@@ -144,7 +148,25 @@ def plain(picture: Picture) -> dict[str, Any]:
         "slides": slides(picture),
         "fields": fields(picture),
         "track": picture.track.plain() if picture.track else None,
+        "look": look(picture),
     }
+
+
+def look(picture: Picture) -> str:
+    """What is seen of it, in short: the same for two pictures whose shapes look the same.
+
+    What these stand for may have other names, and may slide elsewhere.
+    """
+    track = picture.track and picture.track.plain()
+    seen = repr((*map(_seen, picture.strips), track)) if picture.strips else picture.caption
+    return blake2b(seen.encode(), digest_size=8).hexdigest()
+
+
+def _seen(strip: Scene) -> tuple[object, ...]:
+    bare = (shape._replace(of=NOTHING) for shape in strip.shapes)
+    still = (shape if isinstance(shape, Path) else shape._replace(slide=None) for shape in bare)
+    shapes = tuple(s._replace(parts=()) if isinstance(s, Words) else s for s in still)
+    return strip.width, strip.height, shapes, strip.low and _seen(strip.low)
 
 
 def slides(picture: Picture) -> dict[str, Any] | None:

@@ -245,7 +245,7 @@ class Source:
             return lowered.kernels
         except Refusal as refusal:
             found = f"Can't draw what kernels cost: {refusal.headline}"
-            raise Fail(found, detail=refusal.detail, hint=refusal.hint) from None
+            raise Fail(found, detail=refusal.detail, hint=refusal.hint, act=refusal.act) from None
 
     def requests(self, func: PrimFunc, scope: str) -> tuple[Sequence[Requests], Sequence[str]]:
         """What its warps ask of memory of that scope, and the accesses of which that is unknown."""
@@ -257,7 +257,7 @@ class Source:
             return insight.lane_calls(func)
         except Refusal as refusal:
             found = f"Can't draw fragments: {refusal.headline}"
-            raise Fail(found, detail=refusal.detail, hint=refusal.hint) from None
+            raise Fail(found, detail=refusal.detail, hint=refusal.hint, act=refusal.act) from None
 
     def fragments(self, func: PrimFunc) -> Sequence[Fragments]:
         """What a warp holds in fragments of ``wmma``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.diag import count_text
+from workbench.diag import Act, count_text
 from workbench.draw.colours import block_role
 from workbench.draw.picture import Picture
 from workbench.draw.scene import (
@@ -112,7 +112,8 @@ def pipelines_picture(pipelines: Pipelines, before: Pipelines | None = None) -> 
     grids = [_Grid(loop, _then(loop, before), min(_lanes(loop), LANES)) for loop in pipelines.loops]
     strips = tuple(_strip(grid) for grid in grids) or _pale(pipelines)
     caption = "\n".join([pipelines.caption, *([_legend(grids)] if grids else [])])
-    return Picture(strips, caption, pipelines.table, pipelines.kind)
+    act = Act("pipeline", pipelines.last) if pipelines.last is not None else None
+    return Picture(strips, caption, pipelines.table, pipelines.kind, act=act)
 
 
 def _pale(pipelines: Pipelines) -> tuple[Scene, ...]:

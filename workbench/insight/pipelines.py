@@ -35,13 +35,17 @@ SHOWN = 7  # turns of a pipeline that a picture has room for
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """The pipelines of a program, outer ones first, and the `plain` loops: what each turn runs."""
+    """The pipelines of a program, outer ones first, and the `plain` loops: what each turn runs.
+
+    Where there is no pipeline, `last` is the last of the loops that could be one.
+    """
 
     loops: tuple[Pipelined, ...]
     plain: dict[str, tuple[str, ...]]
     caption: str
     table: Table
     kind: Kind = "counted"
+    last: Var | None = None
 
 
 def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN) -> Pipelines:
@@ -69,15 +73,20 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
             ways = ("{} prologue", "{}", "{} epilogue")
             parts = zip(made.stmt.stmts, ways, strict=True)
             names |= {id(stmt): way.format(loop.loop_var.name) for stmt, way in parts}
-    loops, plain = tuple(reversed(found)), _plain(func, {p.loop.loop_var for p, _ in every})
-    return Pipelines(loops, plain, caption_of(loops, plain), table_of(loops, plain))
+    loops, could = tuple(reversed(found)), _plain(func, {p.loop.loop_var for p, _ in every})
+    plain = {loop.name: names for loop, names in could.items()}
+    last = None if loops else next(reversed(could), None)
+    caption, table = caption_of(loops, plain), table_of(loops, plain)
+    return Pipelines(loops, plain, caption, table, last=last)
 
 
 def _made(func: PrimFunc) -> tuple[tuple[Pipeline, Injected], ...]:
     try:
         return written_out(func).pipelines
     except Refusal as refusal:
-        raise Fail(refusal.headline, detail=refusal.detail, hint=refusal.hint) from None
+        raise Fail(
+            refusal.headline, detail=refusal.detail, hint=refusal.hint, act=refusal.act
+        ) from None
 
 
 # --- one pipeline -------------------------------------------------------------------------------
@@ -223,11 +232,11 @@ def _loads(stmt: Stmt, buffer: Buffer) -> bool:
     return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(stmt))
 
 
-def _plain(func: PrimFunc, piped: Collection[Var]) -> dict[str, tuple[str, ...]]:
-    """The serial loops that run several statements in a turn, with what these are, by name."""
+def _plain(func: PrimFunc, piped: Collection[Var]) -> dict[Var, tuple[str, ...]]:
+    """The serial loops that run several statements in a turn, with what these are."""
     found = {}
     for loop in (node for node in walk_statements(func.body) if isinstance(node, For)):
         stmts = statements(loop)
         if loop.kind == "serial" and len(stmts) > 1 and loop.loop_var not in piped:
-            found[loop.loop_var.name] = tuple(_blocks(stmt)[-1] for stmt in stmts)
+            found[loop.loop_var] = tuple(_blocks(stmt)[-1] for stmt in stmts)
     return found

@@ -59,8 +59,13 @@ def roofline(kernels: Sequence[Kernel], target: Target) -> Roofline | None:
         return None
     traffic = counted.traffic[0]
     moved = traffic.load_bytes + traffic.store_bytes
-    touched = {a.buffer: None for k in kernels for a in accesses(k) if a.buffer.scope == "global"}
-    least = sum(prod(b.shape) * dtypes.itemsize(b.type) for b in touched)
+    touched = {  # by what the program has: each kernel has a buffer of its own for it
+        dict(kernel.views)[access.buffer]: access.buffer
+        for kernel in kernels
+        for access in accesses(kernel)
+        if access.buffer.scope == "global"
+    }
+    least = sum(prod(b.shape) * dtypes.itemsize(b.type) for b in touched.values())
     intensity = counted.work / moved if moved else 0.0
     ideal = counted.work / least if least else 0.0
     ridge = peak / bandwidth

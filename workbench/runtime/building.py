@@ -208,6 +208,7 @@ def _refused(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
         where=partial(_marked, func, refusal.at),
         detail=refusal.detail,
         hint=refusal.hint,
+        act=refusal.act,
     )
 
 

@@ -63,6 +63,7 @@ def at_sizes(
             asked=signature(func),
             detail=refusal.detail,
             hint=refusal.hint,
+            act=refusal.act,
         ) from None
     return AtSizes(
         program,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tests.support.block_trace import check_block_time
+from tests.support.pictured.bar import check_opened
 from tests.support.pictured.fragments import check_fragments
 from tests.support.pictured.launches import (
     check_bar,
@@ -20,7 +21,16 @@ from tests.support.pictured.launches import (
 )
 from tests.support.pictured.log import KernelLog, ProgramLog, check_emulated, has_data_indices
 from tests.support.pictured.memory import check_memory
+from tests.support.pictured.moved import check_played, check_saved, dragged, opened
 from tests.support.pictured.nearer import check_block, check_warp
+from tests.support.pictured.pages import (
+    Side,
+    check_comparison,
+    check_ghost,
+    check_pictures,
+    chosen_pane,
+    named,
+)
 from tests.support.pictured.pipeline import check_pipelines
 from tests.support.pictured.programs import Drawn, drawn
 from tests.support.pictured.requests import Asked, asked_of, check_requests
@@ -30,18 +40,23 @@ from tests.support.pictured.who import check_who
 from tests.support.random_programs import random_inputs
 from workbench import draw, emulate, insight
 from workbench.diag import Fail, Refusal
+from workbench.history.history import HistoryNode
 from workbench.ir import Kernel, PrimFunc, stores
 from workbench.lower import lower, open_blocks
 from workbench.target import get
 from workbench.widgets.page import costs
+from workbench.widgets.page.compare import comparison
 from workbench.widgets.page.cost_bar import shown_bar
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.modelled_time import modelled_of
+from workbench.widgets.page.view import View
 
 SELECTIONS = 2  # of the tiling picture, each drawn at random
 REQUESTS = 4  # of each memory
 MOST = 6000  # threads of a launch that are logged
 GPU = get(draw.GPU)
+PLAYED, LINKED, DRAGGED, SAVED = 0.1, 0.2, 0.4, 0.1  # of all schedules
+MOST_SAVED = 9  # programs of a history that is saved
 
 
 def checked(seed: int) -> Tally:
@@ -49,7 +64,29 @@ def checked(seed: int) -> Tally:
     one = drawn(seed)
     check = _Check(one, Tally(), random.Random(f"selections {seed}"))
     check.all()
+    _other_ways(check, random.Random(f"other ways {seed}"))
     return check.tally
+
+
+def _other_ways(check: _Check, rng: random.Random) -> None:
+    """The same schedule compared, out of its link, with a number dragged, and on a saved page."""
+    one, tally = check.one, check.tally
+    tally.where = f"{one.seed} link"
+    linked = opened(tally, one)
+    if rng.random() < PLAYED:
+        check_played(tally, one)
+    if check.log.has_twins:
+        return
+    if rng.random() < LINKED:
+        _Check(linked, tally, rng).all()
+    check.compared(rng)
+    tally.where = f"{one.seed} dragged"
+    moved = dragged(tally, one, rng) if rng.random() < DRAGGED else None
+    if moved is not None:
+        _Check(moved, tally, rng).all()
+    tally.where = f"{one.seed} saved"
+    if rng.random() < SAVED and len(one.steps) <= MOST_SAVED:
+        check_saved(tally, one, rng, check.logged)
 
 
 class _Source(draw.Source):
@@ -187,6 +224,43 @@ class _Check:
             select = {"call": call, "threadIdx.x": self.rng.randrange(32)}
             check_fragments(self.tally, self.log, self.picture("fragments", select=select))
 
+    def compared(self, rng: random.Random) -> None:
+        """Two programs of its history side by side."""
+        path = self.one.sch.node.path()
+        nodes = [node for node in path if isinstance(node.mod[self.one.func.name], PrimFunc)]
+        first, second = rng.choice(nodes), rng.choice((nodes[-1], rng.choice(nodes)))
+        sides = [self.side(node) for node in (first, second)]
+        if None in sides or first is second:
+            return
+        one, other = (side for side in sides if side is not None)
+        self.tally.where = f"{self.one.seed} {one.title} and {other.title}"
+        for side in (one, other):
+            with suppress(Fail):
+                costs.count(side.func)
+                modelled_of(side.func, draw.GPU)
+        desk, pane = Desk(costs=costs.COSTS), chosen_pane(rng)
+        buffer = rng.choice(list(self.log.buffers))
+        made = comparison(first, second, View(machine=pane, buffer=buffer), desk)
+        check_comparison(self.tally, one, other, made, desk.lines.all)
+        check_pictures(self.tally, one, other, made, pane, buffer)
+        alone, bar = shown_bar(Desk(), None, one.func), shown_bar(Desk(), one.func, other.func)
+        if "us" in alone and "us" in bar:
+            check_ghost(self.tally, alone, bar)
+
+    def side(self, node: HistoryNode) -> Side | None:
+        """A program with its logs; None where it has kernels that are not logged."""
+        func = node.mod[self.one.func.name]
+        assert isinstance(func, PrimFunc)
+        program = ProgramLog(func)
+        if program.by_warps or program.has_twins:
+            return None
+        logs = self.logged(func)
+        if not logs:
+            with suppress(Fail):
+                self.source.kernels(func)
+                return None
+        return Side(named(node.id, node.label), func, program, logs)
+
     # --- of its kernels ---------------------------------------------------------------------------
 
     def emulated(self) -> None:
@@ -241,8 +315,10 @@ class _Check:
         time = insight.modelled(kernels, GPU)
         if time.us is not None:
             modelled_of(self.one.func, draw.GPU)  # then the bar is there
-            bar = shown_bar(Desk(), None, self.one.func)
+            desk = Desk()
+            bar = shown_bar(desk, None, self.one.func)
             check_bar(self.tally, self.logs, GPU, bar, time)
+            check_opened(self.tally, self.log, self.logs, GPU, bar, desk.keys.thing)
 
     def nearer(self) -> None:
         number = self.rng.randrange(len(self.logs))

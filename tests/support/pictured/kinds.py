@@ -5,6 +5,16 @@ from __future__ import annotations
 KINDS = frozenset(
     line.strip()
     for line in """
+    L1: amount
+    L1: amount within
+    L1: time
+    L1: time within
+    L1: words
+    L2: amount
+    L2: amount within
+    L2: time
+    L2: time within
+    L2: words
     accesses in tables
     accesses of a cell
     accesses of warps in order
@@ -13,6 +23,9 @@ KINDS = frozenset(
     addresses of sectors
     all cells
     all requests
+    arithmetic: amount
+    arithmetic: time
+    arithmetic: words
     axes of requests
     banks in tables
     banks of lanes
@@ -29,6 +42,7 @@ KINDS = frozenset(
     blocks of a launch
     blocks of a row
     blocks of launches
+    blocks of statements of rows
     blocks on timelines
     blocks over their cells
     blocks over waves
@@ -46,6 +60,7 @@ KINDS = frozenset(
     buffers of bands
     buffers of requests
     buffers of statements
+    buffers of statements of rows
     buffers that are not touched
     buffers that are on their way
     bytes asked of global memory
@@ -73,6 +88,7 @@ KINDS = frozenset(
     cells that are computed
     cells that one lane holds
     cells under the pointer
+    changes
     clocks in tables
     clocks of warps
     copies in cells
@@ -87,12 +103,27 @@ KINDS = frozenset(
     cost: shared wavefronts
     cost: threads in each
     cost: wavefronts a shared read
+    costs in words
+    costs of a saved page
+    costs of both
+    costs without kernels
+    counts of both
+    device: amount
+    device: time
+    device: words
     ends of what is on its way
     first lines
     groups that are not drawn
+    heads of comparisons
+    hues of rows
     idle lanes
     idle threads in tables
     idle threads of a group
+    issue: amount
+    issue: amount within
+    issue: time
+    issue: time within
+    issue: words
     iterations at a time
     iterations in captions
     iterations in cells
@@ -107,11 +138,21 @@ KINDS = frozenset(
     lanes that ask nothing
     lanes with a thread
     lanes without a thread
+    latency: amount
+    latency: at least a load
+    latency: one after the other
+    latency: time
+    latency: warps that are there
+    launch: time
+    launch: words
     lengths of rows
     lines in captions
     lines of buffers
     lines of loops
+    lines of programs
+    lines of the program before
     lines on bands
+    lines that are the same
     loads for a buffer
     loads for all buffers
     loads in captions
@@ -129,6 +170,7 @@ KINDS = frozenset(
     multiprocessors
     multiprocessors on timelines
     multiprocessors that work
+    names and times of marks
     names in cells
     names in statements
     names in tables
@@ -140,11 +182,13 @@ KINDS = frozenset(
     names of kernels
     names of loops in words
     names of pipelines
+    names of resources
     names of spans
     names of statements
     names on buffers
     names on rows
     names under the pointer
+    numbers of a saved page
     numbers of banks or lanes
     numbers of fragments
     numbers of rows and columns
@@ -152,18 +196,30 @@ KINDS = frozenset(
     numbers of warps
     numbers of wavefronts
     numbers of waves
+    numbers that are dragged
+    numbers that are refused
+    numbers that follow
     operations
     operations a byte
     order of copies in kernels
     parts of turns
     percent of the longest
     percent of warps
+    pictures of pages
+    pictures that are refused
+    pictures that are the same
+    pictures that look different
+    pictures that look the same
+    pictures while a number is dragged
     pictures without requests
     places in captions
     places of a multiprocessor
     places of a multiprocessor at most
     places of blocks
+    places of marks
     places on drawings
+    programs of links
+    programs that are replayed
     rates on axes
     reads and writes in captions
     regions in tables
@@ -183,27 +239,46 @@ KINDS = frozenset(
     rows of the bar
     rows on drawings
     rows or columns in captions
+    rows that are folded
+    rows that are seen
     rows that lanes give
+    rows without statements
     sectors in captions
     sectors in tables
     sectors on drawings
     selections in captions
     shapes in titles
+    shared: amount
+    shared: amount within
+    shared: time
+    shared: time within
+    shared: words
     shares of clocks
     short names of sheets
+    sides of a row
+    signs of costs
+    signs of rows
     sizes of axes of requests
+    splits that follow
     stages in titles
     statements in captions
+    statements in order
     statements in tables of clocks
+    statements of a loop that could be a pipeline
+    statements of a row
     statements of a turn
     statements of requests
+    statements of rows
     statements of the step before
     steps in titles
+    steps of links
     steps on drawings
+    steps that are changed
     stores in captions
     stores in tables
     the least in captions
     the longest statement
+    the roof of the bar
     the worst in captions
     threads in tables of lanes
     threads of a cell
@@ -218,6 +293,9 @@ KINDS = frozenset(
     time by its formula
     time of launches
     time of the device
+    times before beyond the axis
+    times before in words
+    times before on the axis
     times each
     times in all
     times in captions
@@ -228,12 +306,16 @@ KINDS = frozenset(
     times of a group in words
     times of a row
     times of bands
+    times of each statement
+    times of other runs
     times of rows
     times of spans
+    times of statements
     times on axes of rows
     times on bands
     times on sheets
     times or rows on axes
+    titles of pictures
     turns in captions
     turns in tables
     turns of statements
@@ -248,9 +330,11 @@ KINDS = frozenset(
     waves in tables
     what a block takes
     what a multiprocessor has
+    what is compared
     what is on bars
     what is outside of a loop
     what waits for data
+    whether there are kernels
     which roof is the limit
     who a caption names
     who does copies

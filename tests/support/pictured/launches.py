@@ -18,6 +18,12 @@ from workbench.ir import BinOp, BufferLoad, BufferStore, Call, Expr, Node, child
 from workbench.target import Target
 
 Span = tuple[int, int]
+COMPUTES = {"+", "-", "*", "/", "//", "%", "min", "max", "&", "|", "^", "<<", ">>"}
+MATHS = {
+    "exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt", "tanh", "sigmoid", "sin",
+    "cos", "tan", "erf", "pow", "abs", "fabs", "floor", "ceil", "round", "trunc", "fma",
+    "power", "clz", "popcount",
+}  # fmt: skip
 NAMES = {"blocks": "block slots", "bytes of shared memory": "shared memory"}
 
 
@@ -39,14 +45,8 @@ def operations(expr: Expr, floats: bool) -> int:
     if isinstance(expr, BufferLoad):
         return 0
     own = 0
-    computes = isinstance(expr, BinOp) and expr.op in {
-        "+", "-", "*", "/", "//", "%", "min", "max", "&", "|", "^", "<<", ">>"
-    }  # fmt: skip
-    maths = isinstance(expr, Call) and expr.op in {
-        "exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt", "tanh", "sigmoid", "sin",
-        "cos", "tan", "erf", "pow", "abs", "fabs", "floor", "ceil", "round", "trunc", "fma",
-        "power", "clz", "popcount",
-    }  # fmt: skip
+    computes = isinstance(expr, BinOp) and expr.op in COMPUTES
+    maths = isinstance(expr, Call) and expr.op in MATHS
     if computes or maths:
         own = int((dtypes.is_float(expr.dtype)) == floats)
     below: Sequence[Node] = children(expr)

@@ -24,13 +24,17 @@ from workbench.ir import PrimFunc
 
 @dataclass(frozen=True)
 class Drawn:
-    """A schedule of a `kind`; `before` is the program one step earlier, `seed` what drew it."""
+    """A schedule of a `kind`; `before` is the program one step earlier, `seed` what drew it.
+
+    Where a number was dragged, `before` is the program that it was dragged in.
+    """
 
     seed: int
     kind: str
     func: PrimFunc
     before: PrimFunc | None
     steps: tuple[PrimFunc, ...]
+    sch: wb.Schedule
 
 
 def drawn(seed: int) -> Drawn:
@@ -47,7 +51,7 @@ def drawn(seed: int) -> Drawn:
     path = [node.mod[sch.func.name] for node in sch.node.path()]
     programs = tuple(func for func in path if isinstance(func, PrimFunc))
     before = programs[-2] if len(programs) > 1 else None
-    return Drawn(seed, kind, sch.func, before, programs)
+    return Drawn(seed, kind, sch.func, before, programs, sch)
 
 
 def _step(sch: wb.Schedule, told: Told | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from typing import Any
 
@@ -41,7 +40,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
         for node, func, before in ((a, one, None), (b, other, one))
         if (picture := picture_name(desk.at(func), view, desk.gpu))
     ]
-    alike = len(pictures) == 2 and len({_drawn(one["picture"]) for one in pictures}) == 1
+    alike = len(pictures) == 2 and len({_look(one["picture"]) for one in pictures}) == 1
     differs, *folded = _told(differences(a, b, desk, timed)) if shown else [_hidden(a, b)]
     return {
         "names": names,
@@ -71,14 +70,9 @@ def functions(a: HistoryNode, b: HistoryNode) -> tuple[PrimFunc, PrimFunc]:
     return a.mod[b.func_name], b.func
 
 
-_MEANT = re.compile(r' data-(?!short)[a-z]+="[^"]*"|<title>.*?</title>', re.DOTALL)
-
-
-def _drawn(picture: dict[str, Any]) -> str:
-    """What is seen of it: what its shapes stand for may have other names."""
-    if not picture.get("strips"):
-        return json.dumps(picture)  # why there is none
-    return _MEANT.sub("", "".join(picture["strips"])) + json.dumps(picture.get("track"))
+def _look(picture: dict[str, Any]) -> str:
+    """What is seen of it; of what is covered, or refused, all that is said."""
+    return picture.get("look") or json.dumps(picture)
 
 
 def title(node: HistoryNode) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench import draw, insight
 from workbench.check.pipelines import has_pipelines
-from workbench.diag import Fail, count_text
+from workbench.diag import Act, Fail, count_text
 from workbench.draw import SCOPES, Steps, Times
 from workbench.insight import (
     BlockTime,
@@ -28,7 +28,8 @@ from workbench.insight import (
 from workbench.insight.accesses import accesses
 from workbench.insight.block_time import place_of
 from workbench.insight.made import UNITS
-from workbench.ir import Kernel, PrimFunc, stores
+from workbench.ir import For, Kernel, PrimFunc, stores
+from workbench.ir.places import places
 from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.question import PICTURE
 from workbench.widgets.page.texts import refusal
@@ -405,21 +406,20 @@ def picture_pane(
     cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
     select = selection_of(name) if kind in ("tiles", "timeline", *NUMBERED) else None
     try:
-        made = draw.plain(
-            draw.picture_of(
-                func,
-                kind,
-                buffer=shown if kind == "who" else None,
-                select=select,
-                before=before,
-                asked=cell,
-                steps=steps,
-                times=times,
-                source=Kept(gpu, time),
-            )
+        picture = draw.picture_of(
+            func,
+            kind,
+            buffer=shown if kind == "who" else None,
+            select=select,
+            before=before,
+            asked=cell,
+            steps=steps,
+            times=times,
+            source=Kept(gpu, time),
         )
     except Fail as fail:
-        return {"refusal": refusal(fail)}
+        return {"refusal": refusal(fail), **_told(fail.act, func)}
+    made = {**draw.plain(picture), **_told(picture.act, func)}
     if select is None:
         return made
     if kind in SCOPES:
@@ -431,6 +431,16 @@ def picture_pane(
     if made["slides"]:
         made["slides"]["at"] = select
     return {**made, "at": _at(func, select)}
+
+
+def _told(act: Act | None, func: PrimFunc) -> dict[str, Any]:
+    """The step that a picture waits for: its verb, and its place by number among those of `func`,
+    loops and blocks in program order; nothing where that is elsewhere."""
+    if act is None:
+        return {}
+    _, *order = places(func).order  # without the root block
+    things: list[object] = [one.loop_var if isinstance(one, For) else one.block.id for one in order]
+    return {"act": {"verb": act.verb, "place": things.index(act.at)}} if act.at in things else {}
 
 
 def covered_pane(name: str, func: PrimFunc) -> dict[str, Any]:

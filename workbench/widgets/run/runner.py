@@ -273,8 +273,9 @@ def _built_for(func: PrimFunc, on: str) -> Built:
         if on != "cpu":
             raise
         hint = f"choose “on {runtime.device().which}” beside run; or {fail.hint}"
-        parts = {"asked": fail.asked, "where": fail.where, "detail": fail.detail}
-        raise Fail(fail.headline, **parts, hint=hint) from None
+        raise Fail(
+            fail.headline, asked=fail.asked, where=fail.where, detail=fail.detail, hint=hint
+        ) from None
 
 
 def _check_compiled(built: Built) -> None:
