@@ -1,6 +1,6 @@
 // The places at which a step can be taken, those that matter first: the keyboard's way to the menu.
 
-import { h, oneStop } from "./dom.js";
+import { h, onceDrawn, oneStop } from "./dom.js";
 import { gripRow } from "./grip.js";
 
 export function actionsPane(lab, menu, trying) {
@@ -14,7 +14,7 @@ export function actionsPane(lab, menu, trying) {
   const pane = h("section.wb-pane.wb-actions", { "aria-label": "Next step" }, ...inside);
   let held = null; // of a saved page: { at, rows }, the numbers of a program that can be tried
   const settle = oneStop(list);
-  new ResizeObserver(more).observe(list);
+  new ResizeObserver(() => more()).observe(list);
 
   /** Of places one row is seen at a time: the button leads to the next, and from the last on. */
   function turn() {
@@ -23,8 +23,10 @@ export function actionsPane(lab, menu, trying) {
     (below ?? list.firstChild)?.scrollIntoView({ block: "nearest" });
   }
 
-  function more() {
-    next.toggleAttribute("data-idle", list.scrollHeight <= list.clientHeight + 1);
+  const more = () => onceDrawn(ends);
+  function ends() {
+    const idle = list.scrollHeight <= list.clientHeight + 1;
+    return () => next.toggleAttribute("data-idle", idle);
   }
 
   const chip = (key) => list.querySelector(`[data-k="${key}"]`);
@@ -70,5 +72,5 @@ export function actionsPane(lab, menu, trying) {
     return "click a place:";
   }
 
-  return { pane, draw, inputs: () => [lab.page?.places, lab.place, lab.tried?.seq] };
+  return { pane, draw, inputs: () => [lab.page?.places, lab.place, lab.offline && lab.tried?.seq] };
 }

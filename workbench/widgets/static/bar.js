@@ -58,16 +58,19 @@ function fit(axis) {
     box.left >= left &&
     box.right <= right &&
     taken.every((one) => box.left >= one.right + GAP || one.left >= box.right + GAP);
-  for (const tick of axis.querySelectorAll(".wb-tick")) {
-    const words = tick.firstChild;
-    words.hidden = false;
-    const boxOf = (leftward) => {
-      tick.classList.toggle("wb-tick-left", leftward);
-      return words.getBoundingClientRect();
-    };
-    const side = [false, true].find((leftward) => free(boxOf(leftward)));
-    words.hidden = side === undefined; // the line stays, and its row tells it
-    tick.classList.toggle("wb-tick-told", !words.hidden);
-    if (!words.hidden) taken.push(boxOf(side));
+  const ticks = [...axis.querySelectorAll(".wb-tick")];
+  for (const tick of ticks) tick.firstChild.hidden = false;
+  // where all words would stand on either side, so that the page is laid out twice, however many
+  const sides = [false, true].map((leftward) => {
+    for (const tick of ticks) tick.classList.toggle("wb-tick-left", leftward);
+    return ticks.map((tick) => tick.firstChild.getBoundingClientRect());
+  });
+  for (const [k, tick] of ticks.entries()) {
+    const side = sides.findIndex((boxes) => free(boxes[k]));
+    const told = side >= 0;
+    tick.firstChild.hidden = !told; // the line stays, and its row tells it
+    tick.classList.toggle("wb-tick-told", told);
+    tick.classList.toggle("wb-tick-left", side === 1);
+    if (told) taken.push(sides[side][k]);
   }
 }

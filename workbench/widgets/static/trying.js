@@ -5,11 +5,13 @@ import { h, prose } from "./dom.js";
 
 const TRY_WEIGH = 120; // ms for which the hand rests before costs are asked for
 const TRY_LATE = 2000; // ms after which an answer is waited for no longer
+const TRY_RESTS = 3; // times as long as drawing takes, until the next: a hand in motion sees frames
 const TRY_KEPT = 32; // answers that are kept, of one program as it is shown
 let tryViews = 0;
 
-/** What tries steps for a lab; `redraw` draws its panes with `lab.tried`, what would be. */
-export function tryOut(lab, redraw) {
+/** What tries steps for a lab; `draw` draws its panes with `lab.tried`, what would be. */
+export function tryOut(lab, draw) {
+  const redraw = paced(draw);
   const view = `${(tryViews += 1)}`; // another view of the same lab shows none of it
   let seq = 0;
   let flying = null; // what is asked about: the step, how, and its number
@@ -141,6 +143,28 @@ export function tryOut(lab, redraw) {
   }
 
   return { ask, expect, heard, drop, take, follow };
+}
+
+/** `draw`, which rests after each time: what is asked for meanwhile is drawn once, then. */
+function paced(draw) {
+  let resting = false;
+  let again = false;
+  const soon = () => {
+    again = resting;
+    if (resting) return;
+    resting = true;
+    const begun = performance.now();
+    const rested = () => {
+      resting = false;
+      if (again) soon();
+    };
+    draw();
+    // in the frame after it is shown it is known how long that took
+    requestAnimationFrame(() =>
+      setTimeout(() => setTimeout(rested, TRY_RESTS * (performance.now() - begun))),
+    );
+  };
+  return soon;
 }
 
 function stepKey(step) {
