@@ -17,6 +17,7 @@ from workbench.draw.scene import (
     FONT,
     Field,
     Form,
+    Forms,
     Path,
     Scene,
     Shape,
@@ -25,7 +26,7 @@ from workbench.draw.scene import (
     moving,
     width_of,
 )
-from workbench.draw.svg import both_forms, drawn, tag
+from workbench.draw.svg import drawings, drawn, tag
 from workbench.history.write_whole import write_whole
 from workbench.insight import KIND_WORDS, Digit, Table, Track, Values
 
@@ -50,7 +51,8 @@ class Picture:
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
     other selections, and `cells`, by row and column, what the table does. `full` says all that is
     seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
-    a script shows the others.
+    a script shows the others. `low` is the same, each time with fewer words, for panes in which
+    words would meet, or take the room of what is drawn.
     """
 
     strips: tuple[Scene, ...]
@@ -65,6 +67,12 @@ class Picture:
     full: str = ""
     track: Track | None = None
     about: str = ""
+    low: tuple[tuple[Scene, ...], ...] = ()
+
+    @property
+    def forms(self) -> Forms:
+        """Its strips, and those of its lower forms."""
+        return (self.strips, *self.low)
 
     @property
     def line_style(self) -> str:
@@ -133,7 +141,7 @@ def _whole(number: re.Match[str]) -> str:
 def plain(picture: Picture) -> dict[str, Any]:
     """The picture as plain data: markup, texts, and `line`, the CSS of the strips' container."""
     return {
-        "strips": [both_forms(strip) for strip in picture.strips],
+        "strips": drawings(picture.forms),
         "caption": picture.caption,
         "full": picture.full,
         "table": table_html(picture.table) if picture.table.rows else "",
