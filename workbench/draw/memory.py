@@ -35,7 +35,7 @@ ROOM, INSET = 192.0, 4.0  # px of all lanes, at least; how far a place lies insi
 L2, LINE = 16.0, 15.0
 HEAD, WORK = 7.0, 24.0  # px; the heights of an arrowhead and of where data is used
 ASIDE = 4.0  # px from a band to its words
-NAME, PART = 70.0, 98.0  # px of the name of a buffer, and of a part of it that is not broken
+AIR, PART = 2.0, 98.0  # px on both sides of the name of a buffer; of a part of it, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class _Form:
 
     `chip` are the px of a buffer, `lines` those of words that a gap has room for at least. What is
     said of a place stands in `left` px beside its lanes, which have `least` px each, `most` of them
-    beside each other.
+    beside each other. A name has up to `name` px in a line, more where it has no part so short;
+    buffers are `apart` px from each other.
     """
 
     full: bool
@@ -54,6 +55,8 @@ class _Form:
     left: float
     least: float
     most: int
+    name: float
+    apart: float
 
     def place_words(self, level: Level, left: float) -> list[tuple[str, str]]:
         """What is said of a place in the room from `left` on; each line with its role."""
@@ -75,9 +78,9 @@ class _Form:
         return LINE * len(self.place_words(level, 0)) + 9
 
 
-FULL = _Form(True, True, 34.0, 4, 107.0, 64.0, 3)  # so many lanes fit a phone
-LOW = _Form(False, True, 18.0, 1, 68.0, 52.0, 4)
-BARE = _Form(False, False, 18.0, 1, 52.0, 36.0, 8)
+FULL = _Form(True, True, 34.0, 4, 107.0, 64.0, 3, 70.0, 6.0)  # so many lanes fit a phone
+LOW = _Form(False, True, 18.0, 1, 68.0, 52.0, 4, 70.0, 6.0)
+BARE = _Form(False, False, 18.0, 1, 60.0, 32.0, 8, 0.0, 3.0)
 
 PLACE_WORDS = {
     "global": ("device", "global memory"),
@@ -334,6 +337,7 @@ class _Drawn:
     lane: Lane
     bands: tuple[tuple[Band, Weight, list[tuple[str, str]]], ...]
     columns: tuple[_Column, ...]
+    form: _Form
 
     @property
     def wide(self) -> float:
@@ -346,12 +350,12 @@ class _Drawn:
             max((_column(self.lane, b) for b in self.lane.bands if b.far == k), default=0)
             for k in range(len(self.lane.uses))
         )
-        return [ends[number] - 6 for number in joined]
+        return [ends[number] - self.form.apart for number in joined]
 
     def names(self) -> list[list[str]]:
         """The name of each buffer, in lines that have room in it."""
         each = zip(self.lane.uses, self.chips(), strict=True)
-        return [name_lines(use.buffer, wide - 4) for use, wide in each]
+        return [name_lines(use.buffer, wide - 2 * AIR) for use, wide in each]
 
     @staticmethod
     def of(lane: Lane, times: Times | None, form: _Form) -> _Drawn:
@@ -361,14 +365,15 @@ class _Drawn:
             (band, weight, _said(band, weight, form, ways[_route(band)] > 1))
             for band, weight in weights
         )
-        return _Drawn(lane, bands, tuple(_Drawn._columns(lane, bands, form)))
+        return _Drawn(lane, bands, tuple(_Drawn._columns(lane, bands, form)), form)
 
     @staticmethod
     def _columns(
         lane: Lane, bands: Sequence[tuple[Band, Weight, list[tuple[str, str]]]], form: _Form
     ) -> Iterator[_Column]:
         """Wide enough for what is said beside each band, and for the names of buffers."""
-        names = max(_name_room(use.buffer) for use in lane.uses) + 10
+        names = max(_name_room(use.buffer, form.name) for use in lane.uses)
+        names += 2 * AIR + form.apart
         for number in range(_columns(lane)):
             mine = [one for one in bands if _column(lane, one[0]) == number]
             pairs = {route for route, n in Counter(_route(b) for b, _, _ in mine).items() if n > 1}
@@ -387,10 +392,10 @@ class _Drawn:
             yield _Column(wide, middle, store)
 
 
-def _name_room(name: str) -> float:
-    """The px of a line of a name."""
+def _name_room(name: str, most: float) -> float:
+    """The px of a line of a name: up to `most`, but for what is not broken."""
     part = max(width_of(part, "name") for part in name_parts(name))
-    return max(min(width_of(name, "name"), NAME), min(part, PART))
+    return max(min(width_of(name, "name"), most), min(part, PART))
 
 
 def _lane(drawn: _Drawn, x: float, rows: _Rows, form: _Form) -> list[Shape]:
@@ -426,7 +431,7 @@ def _lane(drawn: _Drawn, x: float, rows: _Rows, form: _Form) -> list[Shape]:
     for use, level, wide, name in chips:
         said += standing(
             Stands(use.buffer, key=_key(lane, use.buffer)),
-            _chip(use, name, x + 3, wide, rows, level, form),
+            _chip(use, name, x + form.apart / 2, wide, rows, level, form),
         )
     return shapes + said
 

@@ -46,9 +46,12 @@ function formOf(strip) {
 
 /** Words grow with shapes only while they leave the pane to these. */
 function fillReadably(body) {
-  const filled = fillShown(body, LARGE);
-  if (filled.share <= WORDS || filled.size <= SMALL) return filled;
-  return fillShown(body, Math.max(filled.size * Math.sqrt(WORDS / filled.share), SMALL));
+  let filled = fillShown(body, LARGE);
+  for (const most of [filled.size * Math.sqrt(WORDS / filled.share), SMALL]) {
+    if (filled.share <= WORDS) break;
+    filled = fillShown(body, Math.max(most, SMALL));
+  }
+  return filled;
 }
 
 /**
@@ -175,17 +178,17 @@ function shapeEdges(shape) {
 
 function wordEdges(words) {
   const [x, y] = ["x", "y"].map((name) => Number(words.getAttribute(name)));
-  const wide = words.getComputedTextLength() / sizeOf(words);
+  const wide = words.getComputedTextLength() / emOf(words);
   const left = { start: 0, middle: wide / 2, end: wide }[words.getAttribute("text-anchor")];
   return { at: [x, y, x, y], reach: [left, ABOVE, wide - left, BELOW] };
 }
 
 function wordArea(words) {
   const { width, height } = words.getBBox();
-  return (width * height) / sizeOf(words) ** 2;
+  return (width * height) / emOf(words) ** 2;
 }
 
-function sizeOf(words) {
+function emOf(words) {
   return parseFloat(getComputedStyle(words).fontSize);
 }
 
