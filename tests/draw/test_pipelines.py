@@ -132,9 +132,9 @@ def test_where_no_loop_could_be_one_there_are_words_alone():
 
 
 def test_while_a_question_is_open_it_names_statements_alone():
-    covered = draw.covered_of(prefetched().func, "pipeline", draw.Source())
+    ((covered,),) = draw.covered_of(prefetched().func, "pipeline", draw.Source())
     names = ["A_local", "A_shared", "B_local", "B_shared", "C_update"]
-    assert covered[0].words == [word for name in names for word in (name, "?")]
+    assert covered.words == [word for name in names for word in (name, "?")]
 
 
 def test_a_dashed_line_is_a_wait_for_copies_and_ends_their_bar():

@@ -143,13 +143,14 @@ def covered_turns(pipelines: Pipelines) -> Scene:
     wide = _wide(left)
     shapes: list[Shape] = []
     for k, name in enumerate(names):
-        y = 2 + k * (LINE + APART)
+        y = k * (TWO_LINES + APART)
+        middle = y + TWO_LINES / 2 + 4
         shapes += [
-            Words(name, left - 6, y + LINE, "code", "end"),
-            Rect(left, y, wide - left - 2, LINE + 4, "idle"),
-            Words("?", (left + wide) / 2, y + LINE),
+            Words(name, left - 6, middle, "code", "end"),
+            Rect(left, y, wide - left - 2, TWO_LINES, "idle"),
+            Words("?", (left + wide) / 2, middle),
         ]
-    return Scene(wide, 2 + len(names) * (LINE + APART), tuple(shapes), free=True)
+    return Scene(wide, len(names) * (TWO_LINES + APART), tuple(shapes), free=True)
 
 
 def _then(loop: Pipelined, before: Pipelines | None) -> dict[int, int]:

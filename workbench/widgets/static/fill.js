@@ -4,7 +4,7 @@
 const [SMALL, LARGE] = [12, 15]; // px of words
 const ROOMY = 0.8; // smaller than that a picture shows its short words, or its pane scrolls
 const CLOSE = 0.94; // smaller than that lines of words that stand close would meet
-const WORDS = 0.15; // of a pane, that words take at most: what is drawn has the rest
+const WORDS = 0.145; // of a pane, that words take at most: what is drawn has the rest
 const TIGHT = 0.75; // smaller than that lines of words would meet: they shrink, too
 const SMALLEST = 0.5; // and no shape is drawn: its pane scrolls
 const TALL = 2.5; // times its width to which a picture is stretched at most
