@@ -24,6 +24,7 @@ WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands lef
 HEAD, LINE = 18.0, 13.0  # px of the numbers of the banks; of a line of words
 APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank, and between words
 THIN, CLOSE = 4.0, 0.5  # px of a wavefront without words of its own, and between two of these
+THIN_ROLES = {"served": "thin-served", "beyond": "thin-beyond"}
 EVERY = 36.0  # px from one of these that is told to the next, at least
 MARKED = (0, 8, 16, 24, 31)  # banks that are told by number
 
@@ -131,7 +132,8 @@ def _row(
     for box, end in zip(boxes, ends, strict=True):
         start, count, those = box
         of = _stands(requests, lanes, number, box)
-        role = "chosen" if chosen in those else "served" if row.needed else "beyond"
+        role = "served" if row.needed else "beyond"
+        role = "chosen" if chosen in those else THIN_ROLES[role] if grid.thin else role
         rect = Rect(x(start) + 0.5, y + 0.5, count * grid.each - 1, high - 1, role, of)
         shapes.append(rect)
         if is_told and (said := _said(those, rect, end, free, grid)):

@@ -129,9 +129,8 @@ def _scene(
 
 
 def _lines(matrix: Matrix, stretches: list[Stretch], start: bool) -> list[list[str]]:
-    """What is said of each stretch, in the longest short words that fit all of them."""
-    levels = range(1, 2 + max(len(form) for of in matrix.forms for form in of))
-    for level in levels:
+    """What is said of each stretch, in no longer words than of a cell, which fit all of them."""
+    for level in range(matrix.level, 2 + max(len(form) for of in matrix.forms for form in of)):
         told = [_words(replace(matrix, level=level), one, start) for one in stretches]
         if all(_fits(matrix, one, lines) for one, lines in zip(stretches, told, strict=True)):
             break
@@ -163,14 +162,13 @@ def _told(
     """The words in the middle of a stretch; of a run on an arrow, which `start` has them ahead."""
     left, top, right, bottom = frame
     of = _stands(matrix, one)
-    middle, x = (top + bottom) / 2, (left + right) / 2
+    middle, wide = (top + bottom) / 2, max(map(width_of, lines))
+    begin, end = left + EDGE / 2, right - EDGE / 2
+    x = begin + wide / 2 if start and one.run else (left + right) / 2
     if one.run:
-        begin = left + EDGE / 2
-        if start:
-            x = begin + max(map(width_of, lines)) / 2
-            begin = left + EDGE / 2 + max(map(width_of, lines)) + AIR
-        end = right - EDGE / 2
-        yield path("clock", ((begin, middle), (end - POINT, middle)))._replace(of=of)
+        pieces = [] if start else [((begin, middle), (x - wide / 2 - AIR, middle))]
+        pieces.append(((x + wide / 2 + AIR, middle), (end - POINT, middle)))
+        yield path("clock", *pieces)._replace(of=of)
         point = ((end, middle), (end - POINT, middle - WING), (end - POINT, middle + WING))
         yield path("head", point)._replace(of=of)
     first = middle + 4 - LINE * (len(lines) - 1) / 2
