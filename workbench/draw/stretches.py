@@ -183,4 +183,5 @@ def _stands(matrix: Matrix, one: Stretch) -> Stands:
     full = [f"time steps {first} to {last}" if one.run and p == "time" else w for p, w in parts]
     title = f"{matrix.who.buffer}[{slices(one.region)}]: {', '.join(full)}"
     alone = stands_for(matrix.who, one.first, matrix.turns, title)
-    return alone._replace(cells=one.region)
+    thread = one.first.thread if "thread" in _said(matrix) else None
+    return alone._replace(cells=one.region, thread=thread)

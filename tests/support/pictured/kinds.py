@@ -28,6 +28,7 @@ KINDS = frozenset(
     blocks of a group
     blocks of a launch
     blocks of a row
+    blocks of a stretch
     blocks of launches
     blocks on timelines
     blocks over their cells
@@ -209,6 +210,7 @@ KINDS = frozenset(
     threads of a cell
     threads of a group
     threads of a row
+    threads of a stretch
     threads of lanes
     threads that compute a cell again
     threads that share a sum
@@ -227,6 +229,7 @@ KINDS = frozenset(
     times of a group
     times of a group in words
     times of a row
+    times of a stretch
     times of bands
     times of rows
     times of spans

@@ -56,7 +56,7 @@ function fillReadably(body) {
 
 /**
  * Make what is shown as large as `body` allows, with words of `most` px: the smallest of its scales,
- * which share of the pane words take, and how many px the largest have.
+ * 0 where the pane scrolls, which share of that words take, and how many px the largest have.
  */
 function fillShown(body, most) {
   const strips = [...body.querySelectorAll(".wb-strips > svg")];
@@ -70,7 +70,8 @@ function fillShown(body, most) {
   const heights = rows.map((row) => Math.max(...row.map(({ size }) => size[1])));
   const all = sum(heights);
   const least = Math.max(...shown.map(leastOf));
-  const room = all * least > high ? wide - BAR : wide;
+  const isLong = all * least > high; // the pane scrolls
+  const room = isLong ? wide - BAR : wide;
   const filled = rows.flatMap((row, k) => {
     const height = Math.max((high * heights[k]) / all, heights[k] * least);
     const across = sum(row.map(({ size }) => size[0]));
@@ -83,7 +84,7 @@ function fillShown(body, most) {
     });
   });
   return {
-    smallest: Math.min(...filled.flatMap(({ scales }) => scales)),
+    smallest: isLong ? 0 : Math.min(...filled.flatMap(({ scales }) => scales)),
     share: sum(filled.map(({ words }) => words)) / (wide * Math.max(high, all * least)),
     size: Math.max(...filled.map(({ size }) => size)),
   };
