@@ -55,8 +55,8 @@ function fillReadably(body) {
 }
 
 /**
- * Make what is shown as large as `body` allows, with words of `most` px: the smallest of its scales,
- * 0 where the pane scrolls, which share of that words take, and how many px the largest have.
+ * Make what is shown as large as `body` allows, with words of up to `most` px: the smallest of its
+ * scales, 0 where the pane scrolls, the share of it that words take, and the px of the largest.
  */
 function fillShown(body, most) {
   const strips = [...body.querySelectorAll(".wb-strips > svg")];
