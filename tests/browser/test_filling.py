@@ -8,9 +8,13 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import workbench as wb
-from benchmarks.matmuls import blocking_with_shared, matmul, naive
-from benchmarks.panes import FREE, MEASURE, OTHER, SIDE, SIZES, TEXT
+from benchmarks.matmuls import blocking, blocking_with_shared, matmul, naive
+from benchmarks.panes import FREE, MEASURE, OTHER, SIDE, SIZES, TEXT, WORDS, short
 from tests.browser.plain import Plain
+from tests.draw.test_memory import many
+from tests.draw.test_requests import program
+from tests.lower.test_pipelines import prefetching
+from workbench.ir import PrimFunc
 
 PANES = ["tiles", "memory", "who", "banks", "sectors", "occupancy", "roofline"]
 
@@ -74,6 +78,58 @@ def test_each_picture_meets_its_pane(plain: Plain, size: str):
         small, large = found["text"]
         assert TEXT[0] - 0.1 < small and large < TEXT[1] + 0.1, (pane, found)
         assert found["meets"] == [], pane
+
+
+def settled(plain: Plain, body: Locator) -> Any:
+    """What is measured of the body of a pane once it has its size."""
+    plain.page.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))")
+    return body.evaluate(MEASURE)
+
+
+def tiled(size: int) -> PrimFunc:
+    return blocking_with_shared(wb.Schedule(matmul(size)), 2, 2, 4, 4, 4).func
+
+
+CROWDED = {  # pictures of which all that could be said has no room in a small pane
+    "who, a cell a step": ("who", lambda: matmul(8)),
+    "who, blocks with idle threads": (
+        "who",
+        lambda: blocking(wb.Schedule(matmul(8)), 2, 2, 3, 3, 4).func,
+    ),
+    "who, groups": ("who", lambda: matmul(60, 48, 40)),
+    "who, threads of a block": ("who", lambda: tiled(64)),
+    "memory": ("memory", lambda: tiled(64)),
+    "memory, seven lanes": ("memory", many),
+    "banks": ("banks", lambda: program("i * 32")),
+    "occupancy": ("occupancy", lambda: tiled(64)),
+    "pipeline": ("pipeline", lambda: prefetching(32).func),
+}
+
+
+@pytest.mark.parametrize("size", ["829", "949"])
+@pytest.mark.parametrize("what", CROWDED)
+def test_where_there_is_little_room_less_is_said(plain: Plain, what: str, size: str):
+    """Words leave their pane to what is drawn, meet no other, and all is seen without a scroll."""
+    pane, make = CROWDED[what]
+    plain.page.set_viewport_size(SIZES[size])
+    lab = plain.open([wb.lab(wb.Schedule(make()), panes=[pane])]).locator(".wb-lab")
+    drawn = lab.locator(".wb-machine .wb-strips > svg").filter(visible=True)
+    expect(drawn).not_to_have_count(0)
+    found = settled(plain, lab.locator(".wb-machine .wb-body"))
+    assert short(found | {"pane": pane, "size": size, "fits": True}) == [], found
+
+
+def test_words_grow_no_further_than_leaves_the_pane_to_the_shapes(plain: Plain):
+    """Of a lower scene that is as wide they would take a fifth of its pane."""
+    lab = plain.open([wb.lab(wb.Schedule(tiled(64)), panes=["occupancy"])]).locator(".wb-lab")
+    expect(lab.locator(".wb-machine .wb-strips > svg").filter(visible=True)).not_to_have_count(0)
+    sizes = []
+    for high in (892, 680):
+        plain.page.set_viewport_size({"width": 949, "height": high})
+        found = settled(plain, lab.locator(".wb-machine .wb-body"))
+        assert found["words"] <= WORDS, found
+        sizes.append(found["text"][1])
+    assert sizes[0] > sizes[1] + 0.5 and sizes[1] >= 12, sizes
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -138,7 +138,8 @@ def test_a_saved_comparison_has_one_picture_and_no_tabs_that_do_nothing(
     wb.lab(sch, panes=["occupancy", "sectors"]).to_html(tmp_path / "lab.html")
     page = opened(browser, tmp_path / "lab.html", 1250, 900)
     page.get_by_role("button", name="compare").first.click()
-    expect(page.locator(".wb-compare .wb-strips > svg")).to_have_count(2)
+    drawn = page.locator(".wb-compare .wb-strips > svg").filter(visible=True)
+    expect(drawn).to_have_count(2)  # others have fewer words, for panes with less room
     expect(page.get_by_role("tab")).to_have_count(0)
     page.get_by_role("button", name="stop comparing").first.click()
     turn_to(page, "sectors")

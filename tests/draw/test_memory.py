@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -15,8 +15,8 @@ from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.support.cases import seeds
 from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
+from workbench.draw.bands import thickness
 from workbench.draw.colours import ROLES, Mix
-from workbench.draw.memory import thickness
 from workbench.draw.scene import Path, Rect, Scene, Words, width_of
 from workbench.draw.svg import svg
 from workbench.insight import At, BufferUse, Flow, Level, Memory, Table
@@ -108,11 +108,11 @@ def drawn(memory: Memory, before: Memory | None = None) -> list[Scene]:
     return list(draw.memory_picture(memory, before).strips)
 
 
-def both_forms(scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """Each strip, and that for a low pane."""
-    for scene in scenes:
-        assert scene.low
-        yield from (scene, scene.low)
+def forms(memory: Memory, *given: Any) -> Iterator[tuple[Scene, bool]]:
+    """Each strip of each form, and whether bands have words there."""
+    full, low, bare = draw.memory_picture(memory, *given).forms
+    yield from ((scene, True) for scene in (*full, *low))
+    yield from ((scene, False) for scene in bare)
 
 
 def rects(scene: Scene, *roles: str) -> list[Rect]:
@@ -147,14 +147,14 @@ def inside(a: Rect, b: Rect) -> bool:
 
 @pytest.mark.parametrize("make", MEMORIES)
 def test_no_line_crosses_a_box(make):
-    three = (*drawn(make()), *drawn(make(), some_memory(1)), *drawn(make(), make()))
-    for scene in both_forms(three):
-        nothing_crosses(scene)
+    for before in (None, some_memory(1), make()):
+        for scene, told in forms(make(), before):
+            nothing_crosses(scene, told)
 
 
 def test_the_words_of_two_bands_that_were_others_before_fit_above_the_work():
-    for scene in both_forms(drawn(insight.memory(kept()), insight.memory(shared()))):
-        nothing_crosses(scene)
+    for scene, told in forms(insight.memory(kept()), insight.memory(shared())):
+        nothing_crosses(scene, told)
 
 
 def nothing_crosses(scene: Scene, told: bool = True) -> None:
@@ -317,8 +317,7 @@ def test_by_time_a_band_is_filled_by_its_share_of_the_longest():
 
 def test_in_a_low_pane_each_band_has_one_number_and_each_buffer_its_name():
     memory = insight.memory(shared())
-    by_bytes, by_time = (draw.memory_picture(memory, None, t).strips[0].low for t in (None, TIMES))
-    assert by_bytes and by_time
+    ((by_bytes,), (by_time,)) = (draw.memory_picture(memory, None, t).low[0] for t in (None, TIMES))
     left_out = {"× 1", "× 64", "× 1,024", "at k_0", "2 KiB", "shared memory"}
     for scene, words, high in (
         (by_bytes, ["64 MiB", "4 GiB"] * 2 + ["4 MiB", "↓ 4 GiB", "↑ 4 GiB"], 260),
@@ -327,6 +326,22 @@ def test_in_a_low_pane_each_band_has_one_number_and_each_buffer_its_name():
         assert [one.label for one in scene.shapes if is_label(one)] == words
         assert not left_out & set(scene.words) and "A_shared" in scene.words
         assert scene.height < high, "as high as the lowest panes of the lessons"
+
+
+def test_in_the_lowest_pane_all_lanes_stand_in_one_strip_and_no_band_has_a_number():
+    memory = insight.memory(many())
+    full, low, (bare,) = draw.memory_picture(memory).forms
+    assert len(full) > len(low) == 2, "which have four lanes each, the others three"
+    names = {use.buffer for level in memory.levels for use in level.buffers}
+    told: dict[str, str] = {}
+    for shape in bare.shapes:
+        if isinstance(shape, Words) and shape.role == "name":
+            told[shape.of.buffer] = told.get(shape.of.buffer, "") + shape.label
+    assert {name: name for name in names} == told, "each name, whole"
+    assert not [word for word in bare.words if word.endswith("B")], "how many bytes"
+    every = {s.of.title for strip in full for s in strip.shapes if s.role in ("read", "write")}
+    assert {s.of.title for s in bare.shapes if s.role in ("read", "write")} == every
+    assert not bare.scrolls and bare.width < 372 and bare.height < 260, "as a low pane"
 
 
 def test_loads_of_a_buffer_on_two_ways_share_its_time_by_their_bytes():
@@ -359,10 +374,11 @@ def test_by_time_no_line_crosses_a_box_either(make):
     ways = [(use.buffer, way) for level in memory.levels[:2] for use in level.buffers
             for way in (True, False)]  # fmt: skip
     now = {way: 7.0 * k for k, way in enumerate(ways)}
-    for scene in draw.memory_picture(memory, memory, draw.Times(now, now, 40.0, 60.0)).strips:
-        assert scene.low
+    full, *low = draw.memory_picture(memory, memory, draw.Times(now, now, 40.0, 60.0)).forms
+    for scene in full:
         nothing_crosses(scene)
-        nothing_crosses(scene.low, told=False)  # what takes no time says nothing there
+    for scene in (scene for form in low for scene in form):
+        nothing_crosses(scene, told=False)  # what takes no time says nothing there
 
 
 def test_what_is_updated_in_place_is_loaded_and_stored():

@@ -267,6 +267,26 @@ def test_what_is_reserved_and_registers_of_a_thread_are_told_where_there_is_room
     assert "512 to 16,384 (1 to 255 a thread) of 65,536" in scene(1320, 64).words
 
 
+def test_where_there_is_little_room_less_is_said_of_the_same_bars():
+    """The key goes first, then what a block takes is told in the fewest words."""
+    text = SHARED.format(blocks=10).replace("10240", "2048").replace("10239", "2047")
+    func = script.parse(text.replace("320", "64"))
+    assert isinstance(func, PrimFunc)
+    forms = occupancy_picture([occupancy(kernel(func), H200)]).forms
+    (full,), (low,), (lowest,) = forms
+    assert bricks(full) == bricks(low) == bricks(lowest)
+    assert "filled: blocks that are there; hollow: room for more" in full.words
+    assert "a block takes 8 KiB + 1 KiB reserved of 228 KiB" not in full.words  # no room
+    for scene, shared, waves in (
+        (full, "8 KiB + 1 KiB reserved of 228 KiB", "10 blocks on 132 multiprocessors: 1 wave"),
+        (low, "8 KiB + 1 KiB reserved of 228 KiB", "10 blocks: 1 wave"),
+        (lowest, "9 KiB of 228 KiB", "10 blocks: 1 wave"),
+    ):
+        assert {shared, waves} <= set(scene.words)
+    wide = [sum(map(width_of, scene.words)) for (scene,) in forms]
+    assert wide[0] * 0.8 > wide[1] > wide[2]
+
+
 def test_idle_lanes_stand_beside_the_warps():
     picture = occupancy_picture([occupancy(kernel(program(1320, 4)), H200)])
     assert picture.caption.startswith("28 of 32 lanes have no thread; NVIDIA H200 SXM: ")

@@ -258,8 +258,9 @@ def test_a_number_of_a_cell_stays_whole_with_its_sign_and_unit():
 
 def test_pictures_look_the_same_whatever_their_shapes_stand_for():
     def look(*shapes: draw.Rect | draw.Words, high: float = 40, low: Scene | None = None) -> str:
-        strips = (Scene(90, high, shapes, low=low),)
-        return draw.plain(draw.Picture(strips, "seen", Table(("a",), ()), "counted"))["look"]
+        strips, lows = (Scene(90, high, shapes),), ((low,),) if low else ()
+        seen = draw.Picture(strips, "seen", Table(("a",), ()), "counted", low=lows)
+        return draw.plain(seen)["look"]
 
     box, words = Rect(1, 2, 30, 20, "read"), draw.Words("A", 5, 12)
     form = draw.Form(1.0)

@@ -113,16 +113,19 @@ def over(a: Rect, b: Rect) -> bool:
 
 
 def test_without_one_there_are_pale_turns_of_what_could_be_one():
+    with_copies = strip(prefetched().func)
     picture = draw.picture_of(prefetching(32).func, "pipeline")
     assert picture.caption.startswith("No loop of the program")
-    (strip,) = picture.strips
+    (pale,) = picture.strips
     (row,) = picture.table.rows
-    assert strip.words == str(row[1]).split("; ") == list(dict.fromkeys(strip.words))
-    boxes = [s for s in strip.shapes if isinstance(s, Rect)]
+    assert pale.words == str(row[1]).split("; ") == list(dict.fromkeys(pale.words))
+    boxes = [s for s in pale.shapes if isinstance(s, Rect)]
     assert {box.role for box in boxes} == {"corridor"}, "ink 8 %"
+    (copied,) = {box.height for box in cells(with_copies).values()}
+    assert {box.height for box in boxes} == {copied}, "as high as rows of copies will be"
     rows = [[box for box in boxes if box.y == y] for y in sorted({box.y for box in boxes})]
-    assert len(rows) == len(strip.words) and {len(row) for row in rows} == {8}
-    inside = strip.width - max(box.x + box.width for box in boxes)
+    assert len(rows) == len(pale.words) and {len(row) for row in rows} == {8}
+    inside = pale.width - max(box.x + box.width for box in boxes)
     assert inside >= 0 and not any(over(a, b) for a, b in pairwise(boxes))
 
 
@@ -132,9 +135,9 @@ def test_where_no_loop_could_be_one_there_are_words_alone():
 
 
 def test_while_a_question_is_open_it_names_statements_alone():
-    covered = draw.covered_of(prefetched().func, "pipeline", draw.Source())
+    ((covered,),) = draw.covered_of(prefetched().func, "pipeline", draw.Source())
     names = ["A_local", "A_shared", "B_local", "B_shared", "C_update"]
-    assert covered[0].words == [word for name in names for word in (name, "?")]
+    assert covered.words == [word for name in names for word in (name, "?")]
 
 
 def test_a_dashed_line_is_a_wait_for_copies_and_ends_their_bar():

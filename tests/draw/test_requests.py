@@ -23,7 +23,7 @@ from workbench.ir import PrimFunc
 from workbench.lower import lower
 from workbench.target import get
 
-SERVED = ("served", "beyond", "chosen")
+SERVED = ("served", "beyond", "thin-served", "thin-beyond", "chosen")
 
 
 def program(cell: str, **given: object) -> PrimFunc:
@@ -88,6 +88,32 @@ def test_a_vector_is_one_box_over_its_banks_and_groups_are_told():
     wide = {round(rect.width + 1, 3) for rect in rects}
     assert wide == {round(4 * (332 - 44 - 4) / 32, 3)}
     assert [w for w in scene.words if w.startswith("lanes")] == ["lanes 0–7", "lanes 8–15"]
+
+
+def test_thin_wavefronts_are_the_same_with_words_at_every_eighth():
+    one = request("shared", "i * 32")
+    full, thin = (banks_scene(one, one.lanes(one.worst), thin=thin) for thin in (False, True))
+    assert full.scrolls and not thin.scrolls and full.height > 600
+    assert thin.height < 172, "as high as the lowest panes of the lessons"
+    told = [(role.removeprefix("thin-"), lanes) for role, lanes in boxes(thin)]
+    assert told == boxes(full) and len(told) == 32
+    assert [s.of.title for s in full.shapes if s.role in SERVED] == [
+        s.of.title for s in thin.shapes if s.role in SERVED
+    ]
+    numbers = [s for s in thin.shapes if isinstance(s, Words) and s.role == "strong"]
+    assert [s.label for s in numbers] == ["1", "9", "17", "25"]
+    assert all(b.y - a.y >= 14 for a, b in pairwise(numbers)), "and words do not meet"
+    lanes = [s.label for s in thin.shapes if isinstance(s, Words) and s.of.lanes]
+    assert lanes == ["← lane 0", "← lane 8", "← lane 16", "← lane 24"]
+
+
+def test_thin_wavefronts_of_lanes_that_go_together_stand_together():
+    one = request("shared", "i * 32", vector=4, threads=16)
+    thin = banks_scene(one, one.lanes(one.worst), thin=True)
+    tops = [s.y for s in thin.shapes if isinstance(s, Rect) and s.role in SERVED]
+    apart = {round(b - a, 2) for a, b in pairwise(tops)}
+    assert len(apart) == 2, "from one to the next, and from eight lanes to the next eight"
+    assert not any(word.startswith("lanes") for word in thin.words)
 
 
 def test_the_lane_that_is_chosen_stands_out():

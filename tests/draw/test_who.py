@@ -13,7 +13,7 @@ from tests.support.gpu_programs import VECTOR_ADD, add_in_blocks, parsed
 from workbench import draw, insight
 from workbench.draw import Picture
 from workbench.draw.matrix import CLOCK, HIGH, WIDE
-from workbench.draw.scene import Rect, Words, width_of
+from workbench.draw.scene import Path, Rect, Scene, Words, width_of
 from workbench.draw.who import labels_of
 from workbench.insight import Cell, Table, Who
 from workbench.ir import PrimFunc
@@ -244,6 +244,95 @@ def test_blocks_of_a_large_buffer_differ_from_those_beside_them():
     assert len(colours) == 6
     assert all(a != b for a, b in pairwise(colours))
     assert all(a != b for a, b in zip(colours, colours[3:], strict=False)), "one above the other"
+
+
+def told(scene: Scene) -> dict[str, str]:
+    """The words of each stretch of cells, by its title."""
+    found: dict[str, list[str]] = {}
+    for shape in scene.shapes:
+        if isinstance(shape, Words) and shape.role == "on":
+            found.setdefault(shape.of.title, []).append(shape.label)
+    return {title: " ".join(words) for title, words in found.items()}
+
+
+def test_cells_of_a_row_one_after_the_other_are_told_once():
+    ((spans,), (starts,)) = drawn(matmul(8)).low
+    assert told(spans) == {
+        f"C[{row}, 0:8]: time steps {64 * row} to {64 * row + 63}": f"{64 * row}–{64 * row + 63}"
+        for row in range(8)
+    }
+    assert [*told(starts).values()] == [str(64 * row) for row in range(8)]
+    assert told(starts).keys() == told(spans).keys()
+    for scene in (spans, starts):
+        heads = [s for s in scene.shapes if isinstance(s, Path) and s.role == "head"]
+        assert [s.of.title for s in heads] == [*told(spans)], "an arrow through each row"
+        cells = [s for s in scene.shapes if isinstance(s, Rect) and s.of.cells]
+        assert cells[5].of.title == "C[0, 5]: time steps 40 to 47", "to who points at it"
+        assert len(cells) == 64
+
+
+def test_neighbours_of_one_thread_are_told_once_and_share_a_frame():
+    """Blocks of 4 x 4 cells, threads of 2 x 2."""
+    picture = drawn(blocks(2))
+    (scene, *_) = picture.low[0]
+    tiles = told(scene)
+    assert len(tiles) == 16 and "C[0:2, 2:4]: thread (x=1, y=0)" in tiles
+    assert set(tiles.values()) == {"0,0", "1,0", "0,1", "1,1"}
+    full = cells(picture)
+    boxes = [s for s in scene.shapes if isinstance(s, Rect) and s.of.cells]
+    assert [(s.of.title.split(":")[0], s.role) for s in boxes] == [
+        (name, role) for name, (role, _) in full.items()
+    ]
+    (first, second, third) = boxes[:3]
+    assert first.x + first.width == second.x, "of one thread"
+    assert second.x + second.width < third.x, "of another"
+    heads = [s.label for s in scene.shapes if isinstance(s, Words) and s.role == "strong"]
+    assert heads == [s.label for s in picture.strips[0].shapes if s.role == "strong"]
+
+
+@pytest.mark.parametrize("func", [matmul(8), matmul(5, 3, 4), blocks(2), blocks(4, 1)])
+def test_each_cell_is_in_one_stretch_whose_words_have_room(func: PrimFunc):
+    who = insight.who(func)
+    for scene, *_ in draw.who_picture(who).low:
+        spans = {s.of for s in scene.shapes if isinstance(s, Words) and s.role == "on"}
+        covered = [
+            index for of in spans for index in product(*(range(a, a + n) for a, n, _ in of.cells))
+        ]
+        assert sorted(covered) == [cell.index for cell in who.cells]
+        frames = {s.of.cells: s for s in scene.shapes if isinstance(s, Rect) and s.of.cells}
+        for words in (s for s in scene.shapes if isinstance(s, Words) and s.role == "on"):
+            (row, rows, _), (column, columns, _) = words.of.cells
+            first = frames[(row, 1, 1), (column, 1, 1)]
+            last = frames[(row + rows - 1, 1, 1), (column + columns - 1, 1, 1)]
+            wide = width_of(words.label)
+            left = words.x - wide / 2
+            assert first.x < left and left + wide < last.x + last.width
+            assert first.y < words.y - 9 and words.y < last.y + last.height
+
+
+def test_threads_without_a_cell_are_small_frames_and_a_number_where_there_is_little_room():
+    sch = wb.Schedule(matmul(8))
+    blocking(sch, 2, 2, 3, 3, 4)
+    picture = drawn(sch.func)
+    (_, idle) = picture.low[0]
+    number = sum(s.of.title.endswith(": no cell") for s in idle.shapes)
+    assert number and idle.words == [f"{number} threads without a cell"]
+    full = [s for strip in picture.strips[1:] for s in strip.shapes]
+    assert {s.of.title for s in full if s.of.title} <= {s.of.title for s in idle.shapes}
+
+
+def test_of_many_groups_few_are_drawn_where_there_is_little_room():
+    picture = drawn(matmul(60, 48, 40))
+    (five,), (three,) = picture.low
+    for scene, number in ((five, 5), (three, 3)):
+        boxes = [s for s in scene.shapes if isinstance(s, Rect)]
+        assert len(boxes) == number
+        assert [s.of.title for s in boxes[:-1]] == [
+            s.of.title for s in picture.strips[0].shapes if isinstance(s, Rect)
+        ][: number - 1]
+        assert boxes[-1].of.title.startswith("time steps 113280 to 115199: ")
+        assert f"and {60 - number} more" in scene.words
+        assert not [word for word in scene.words if "cells" in word]
 
 
 def test_where_all_is_one_stretch_of_time_it_is_written_out():

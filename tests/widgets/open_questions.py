@@ -237,9 +237,13 @@ def told(state: Mapping[str, Any]) -> str:
     return plain(" ".join(texts))
 
 
+# The time at which cells that follow each other begin, ahead of the title that tells it.
+STARTS = re.compile(r"\b(\d+)(?:–\d+)? (?=\w+\[[^\]]*\]: (?:[^\[\]:]*, )?time steps \1 to )")
+
+
 def plain(markup: str) -> str:
     """Its text; time steps, which every cell has while nothing is bound, are no counts."""
-    text = " ".join(unescape(re.sub(r"<[^>]*>", " ", markup)).split())
+    text = STARTS.sub("", " ".join(unescape(re.sub(r"<[^>]*>", " ", markup)).split()))
     return re.sub(r"\bt(?:ime steps?)? [\d,]+(?:(?:–| to )[\d,]+)?", "", text)
 
 

@@ -96,9 +96,11 @@ def test_a_covered_picture_has_what_the_program_says():
     pictures, shown = lab.session.page["pictures"], lab.session.page["shown"]
     places = ["device", "global memory", "?", "block", "shared memory", "?"]
     places += ["thread", "registers", "unused", "L2 cache", "work", "C"]
-    low = ["device", "?", "block", "?", "thread", "unused", "L2 cache", "work", "C"]
-    low += ["A", "A_shared", "B"]  # what a pane without room shows
-    assert written(pictures["memory"]) == [*places, "A", "?", "A_shared", "?", "B", "?", *low]
+    low = ["device", "?", "block", "?", "thread", "L2 cache", "work", "C"]
+    low += ["A", "A_shared", "B"]  # what a pane without room shows, and one with even less
+    lowest = ["device", "block", "thread", "L2 cache", "work", "C", "A", "A", "_shared", "B"]
+    full = [*places, "A", "?", "A_shared", "?", "B", "?"]
+    assert written(pictures["memory"]) == [*full, *low, *lowest]
     assert written(pictures[shown["tiles"]]) == ["A 1027", "?", "B 1024", "?"]
 
 

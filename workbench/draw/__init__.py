@@ -1,12 +1,13 @@
 """Plain data to pictures: scenes of shapes, written as SVG and HTML or as matplotlib figures."""
 
 from workbench.draw.ablation import ablation_picture
+from workbench.draw.bands import Times
 from workbench.draw.banks import BEYOND, banks_scene
 from workbench.draw.colours import LONG, ROLES, how_long
 from workbench.draw.curves import curves_picture
 from workbench.draw.figure import figure
 from workbench.draw.fragments import CALL, LANE, first_call, fragments_scene
-from workbench.draw.memory import Times, memory_picture
+from workbench.draw.memory import memory_picture
 from workbench.draw.orders import orders_picture
 from workbench.draw.picture import (
     Picture,
@@ -33,7 +34,7 @@ from workbench.draw.search import (
     search_picture,
     time_text,
 )
-from workbench.draw.svg import both_forms, svg, svg_in_text
+from workbench.draw.svg import drawings, svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.warps import warps_scene
 from workbench.draw.who import who_picture
@@ -65,10 +66,10 @@ __all__ = [
     "banks_scene",
     "best_table",
     "best_text",
-    "both_forms",
     "covered_of",
     "curve_ground",
     "curves_picture",
+    "drawings",
     "figure",
     "first_call",
     "how_long",

@@ -14,7 +14,6 @@ from workbench.draw.scene import (
     Words,
     longest,
     path,
-    standing,
     width_of,
 )
 from workbench.insight.requests import Lanes, Requests
@@ -24,6 +23,9 @@ from workbench.insight.wavefronts import BANKS
 WIDE, LEFT = 332.0, 44.0  # px of the scene, which fits a phone; what stands left of the banks
 HEAD, LINE = 18.0, 13.0  # px of the numbers of the banks; of a line of words
 APART, AIR = 3.0, 1.5  # px between wavefronts; of a letter's own that is blank, and between words
+THIN, CLOSE = 4.0, 0.5  # px of a wavefront without words of its own, and between two of these
+THIN_ROLES = {"served": "thin-served", "beyond": "thin-beyond"}
+EVERY = 36.0  # px from one of these that is told to the next, at least
 MARKED = (0, 8, 16, 24, 31)  # banks that are told by number
 
 
@@ -31,10 +33,21 @@ BEYOND = "Brown boxes are wavefronts beyond the fewest that their bytes need."
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """Where banks stand in a scene that is so many px wide."""
+class _Grid:
+    """Where banks stand in a scene that is so many px wide, and whether its wavefronts are thin."""
 
     wide: float
+    thin: bool = False
+
+    @property
+    def high(self) -> float:
+        """How high a wavefront is."""
+        return THIN if self.thin else LINE + 3
+
+    @property
+    def pitch(self) -> float:
+        """From one wavefront to the next."""
+        return self.high + (CLOSE if self.thin else APART)
 
     @property
     def each(self) -> float:
@@ -46,84 +59,111 @@ class _Columns:
 
 
 def banks_scene(
-    requests: Requests, lanes: Lanes, chosen: int | None = None, wide: float = WIDE
+    requests: Requests,
+    lanes: Lanes,
+    chosen: int | None = None,
+    wide: float = WIDE,
+    thin: bool = False,
 ) -> Scene:
     """Who is served in which wavefront of a request, its lanes that go together after each other.
 
     Boxes beyond the wavefronts that the words need, were they spread over the banks, are filled as
     heat is; the lane that is `chosen` stands out. Idle lanes come last. The scene is `wide` px.
+    Where it is `thin` all of it is seen at once, and of some wavefronts the words.
     """
-    columns = _Columns(wide)
-    shapes = [*_heads(columns)]
-    number, y = 0, HEAD
+    grid = _Grid(wide, thin)
+    shapes = [*_heads(grid)]
+    number, y, told = 0, HEAD + (THIN if thin else 0), 0.0
     for first, rows in groupby(wavefronts_of(lanes), key=lambda row: row.first):
         these = [*rows]
         last = these[0].last
-        if last - first + 1 < len(lanes.addresses):
+        if thin:
+            y += APART if number else 0
+        elif last - first + 1 < len(lanes.addresses):
             shapes.append(Words(f"lanes {first}–{last}", LEFT, y + LINE - 2, "muted", "start"))
             y += LINE + 3
         for row in these:
             number += 1
-            drawn, high = _row(requests, lanes, row, number, y, chosen, columns)
-            shapes += drawn
-            y += high + APART
+            is_told = not thin or number == 1 or y - told >= EVERY
+            told = y if is_told else told
+            shapes += _row(requests, lanes, row, (number, is_told), y, chosen, grid)
+            y += grid.pitch
     idle = [lane for lane, address in enumerate(lanes.addresses) if address is None]
     if idle:
         shapes += _idle(idle, y)
         y += LINE + 6
-    return Scene(wide, y + 1, tuple(shapes), scrolls=True, free=True)
+    return Scene(wide, y + 1, tuple(shapes), scrolls=not thin, free=True)
 
 
 def covered_banks(said: str = "?") -> Scene:
     """The banks alone, and what is `said` of who asks them."""
-    columns = _Columns(WIDE)
-    box = Rect(LEFT, HEAD, BANKS * columns.each, 2 * LINE, "idle")
-    mark = Words(said, columns.x(BANKS // 2), HEAD + LINE + 4)
-    return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(columns), box, mark), free=True)
+    grid = _Grid(WIDE)
+    box = Rect(LEFT, HEAD, BANKS * grid.each, 2 * LINE, "idle")
+    mark = Words(said, grid.x(BANKS // 2), HEAD + LINE + 4)
+    return Scene(WIDE, HEAD + 2 * LINE + 2, (*_heads(grid), box, mark), free=True)
 
 
-def _heads(columns: _Columns) -> Iterator[Shape]:
+def _heads(grid: _Grid) -> Iterator[Shape]:
     yield Words("bank", 0, HEAD - 6, "muted", "start")
     for bank in MARKED:
-        yield Words(str(bank), columns.x(bank) + columns.each / 2, HEAD - 6, "muted")
+        yield Words(str(bank), grid.x(bank) + grid.each / 2, HEAD - 6, "muted")
 
 
 def _row(
     requests: Requests,
     lanes: Lanes,
     row: Wavefront,
-    number: int,
+    which: tuple[int, bool],
     y: float,
     chosen: int | None,
-    columns: _Columns,
-) -> tuple[list[Shape], float]:
-    """The boxes of a wavefront, below their words, and how high they are."""
+    grid: _Grid,
+) -> list[Shape]:
+    """The boxes of a wavefront, below their words; `which` is its number and whether it has any."""
     boxes = [*_boxes(row)]
-    x, each = columns.x, columns.each
+    (number, is_told), x, high = which, grid.x, grid.high
     ends = [x(start) for start, _, _ in boxes[1:]] + [x(BANKS)]
-    high, free = LINE + 3, 0.0
-    grid = [((x(bank), y), (x(bank), y + high)) for bank in range(BANKS + 1)]
-    shapes: list[Shape] = [
-        path("grid", *grid, *(((LEFT, at), (x(BANKS), at)) for at in (y, y + high))),
-        Words(str(number), LEFT - 8, y + high / 2 + 4, "strong", "end"),
-    ]
-    words: list[Shape] = []
-    for (start, count, those), end in zip(boxes, ends, strict=True):
-        of = _stands(requests, lanes, number, (start, count, those))
-        role = "chosen" if chosen in those else "served" if row.needed else "beyond"
-        left, wide = x(start), count * each
-        label, inside = _label(those, wide, end - left - wide - 4)
-        told = width_of(label)
-        begins = left + wide / 2 - told / 2 if inside else left + wide + 3
-        shapes += standing(of, [Rect(left + 0.5, y + 0.5, wide - 1, high - 1, role)])
-        if begins >= free and begins + told <= columns.wide:
-            over = told > wide + AIR or not inside
-            free = begins + told + (AIR if over else 0)
-            spot, anchor = (left + wide / 2, "middle") if inside else (begins, "start")
-            words += standing(
-                of, [Words(label, spot, y + LINE - 2, "on" if over else "words", anchor)]
-            )
-    return [*shapes, *words], high
+    lines = [((x(bank), y), (x(bank), y + high)) for bank in range(BANKS + 1)]
+    across = [((LEFT, at), (x(BANKS), at)) for at in (y, y + high)]
+    shapes: list[Shape] = [path("grid", *lines, *across)]
+    if is_told:
+        shapes.append(Words(str(number), LEFT - 8, y + high / 2 + 4, "strong", "end"))
+    words: list[Words] = []
+    free = 0.0
+    for box, end in zip(boxes, ends, strict=True):
+        start, count, those = box
+        of = _stands(requests, lanes, number, box)
+        role = "served" if row.needed else "beyond"
+        role = "chosen" if chosen in those else THIN_ROLES[role] if grid.thin else role
+        rect = Rect(x(start) + 0.5, y + 0.5, count * grid.each - 1, high - 1, role, of)
+        shapes.append(rect)
+        if is_told and (said := _said(those, rect, end, free, grid)):
+            words.append(said._replace(of=of))
+            free = _right(said) + (AIR if said.role == "on" else 0)
+    return [*shapes, *words]
+
+
+def _said(lanes: Sequence[int], box: Rect, end: float, free: float, grid: _Grid) -> Words | None:
+    """The lanes of a box in it or, up to `end`, beside it, where its row is `free` for them.
+
+    No words are in what is thin.
+    """
+    left, wide = box.x - 0.5, box.width + 1
+    label, inside = _label(lanes, 0 if grid.thin else wide, end - left - wide - 4)
+    told = width_of(label)
+    begins = left + wide / 2 - told / 2 if inside else left + wide + 3
+    if (inside and grid.thin) or begins < free or begins + told > grid.wide:
+        return None
+    role = "on" if told > wide + AIR or not inside else "words"
+    y = box.y + box.height / 2 + 3
+    return Words(
+        label, left + wide / 2 if inside else begins, y, role, "middle" if inside else "start"
+    )
+
+
+def _right(words: Words) -> float:
+    """Where words end."""
+    wide = width_of(words.label)
+    return words.x + (wide / 2 if words.anchor == "middle" else wide)
 
 
 Box = tuple[int, int, tuple[int, ...]]

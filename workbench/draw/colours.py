@@ -107,6 +107,8 @@ ROLES: dict[str, Look] = {
     "served": Look(FAINT, EDGE),
     "used": Look(EDGE),
     "beyond": Look(Mix("much", 40), EDGE),
+    "thin-served": Look(FAINT),  # without edges, which would be all that is seen of it
+    "thin-beyond": Look(Mix("much", 40)),
     "unused": Look(PAPER, EDGE),
     "joined": Look(None, EDGE),
     "chosen": Look(Mix("who", 24), Mix("who"), FOCUS),

@@ -151,20 +151,24 @@ def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Sc
 
     Those that are `changed` have the edge of what came, the one `asked` about is chosen.
     """
-    shapes: list[Shape] = []
-    xs, ys = _spots(matrix)
-    if "time" in matrix.who.labels:
-        shapes.append(Words(CLOCK, HEADS / 2, HEADS - 4, "muted"))
-    middle, half = matrix.width / 2, matrix.height / 2
-    shapes += [Words(str(c), x + middle, HEADS - 4, "muted") for c, x in enumerate(xs)]
-    shapes += [Words(str(r), HEADS / 2, y + half + 4, "muted") for r, y in enumerate(ys)]
-    if matrix.titled:
-        shapes += _titles(matrix, xs, ys)
+    xs, ys = cell_spots(matrix)
+    shapes: list[Shape] = [*heads_of(matrix, xs, ys)]
     for cell in matrix.who.cells:
         row, column = cell.index
         role = cell_role(matrix.roles[cell.index], cell.index in changed, cell.index == asked)
         shapes += _cell(matrix, cell, xs[column], ys[row], role)
     return Scene(xs[-1] + matrix.width + 1, matrix.bottom, tuple(shapes))
+
+
+def heads_of(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterator[Words]:
+    """The numbers of columns and rows, which begin at `xs` and `ys`, and what blocks are."""
+    if "time" in matrix.who.labels:
+        yield Words(CLOCK, HEADS / 2, HEADS - 4, "muted")
+    middle, half = matrix.width / 2, matrix.height / 2
+    yield from (Words(str(c), x + middle, HEADS - 4, "muted") for c, x in enumerate(xs))
+    yield from (Words(str(r), HEADS / 2, y + half + 4, "muted") for r, y in enumerate(ys))
+    if matrix.titled:
+        yield from _titles(matrix, xs, ys)
 
 
 CAME = {
@@ -185,7 +189,7 @@ def cell_role(plain: str, new: bool, asked: bool) -> str:
     return CAME[plain] if new else plain
 
 
-def _spots(matrix: Matrix) -> tuple[list[float], list[float]]:
+def cell_spots(matrix: Matrix) -> tuple[list[float], list[float]]:
     """Where columns and rows begin, with a gap, or a block's words, where another block does."""
     x, y = HEADS, HEADS + (HEADS if matrix.titled else 0.0)
     xs, ys = [], []

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
-from math import log2
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from workbench.diag import size_text
-from workbench.draw.colours import heat, how_long, times_each
+from workbench.draw.bands import WING, Times, Weight, at_words, done, weight_of
+from workbench.draw.colours import times_each
 from workbench.draw.picture import Picture
 from workbench.draw.scene import (
+    Forms,
     Rect,
     Scene,
     Shape,
@@ -22,43 +23,64 @@ from workbench.draw.scene import (
     lines_of,
     longest,
     name_lines,
+    name_parts,
     path,
     standing,
     width_of,
 )
-from workbench.insight import At, BufferUse, Level, Memory
+from workbench.insight import BufferUse, Level, Memory
 from workbench.insight.lanes import Band, Lane, lanes_of
-from workbench.insight.launched import us_text
 
-PLACES = 107.0  # px; what is said of a place stands left of its lanes
-LEAST, INSET = 64.0, 4.0  # px of a lane, at least; how far a place lies inside the one around it
-MOST = 3  # lanes beside each other: so many fit a phone
+ROOM, INSET = 192.0, 4.0  # px of all lanes, at least; how far a place lies inside that around it
 L2, LINE = 16.0, 15.0
 HEAD, WORK = 7.0, 24.0  # px; the heights of an arrowhead and of where data is used
-WING, ASIDE = 4.0, 4.0  # px; of a head beside its band, and from a band to its words
-THINNEST, THICKEST = 2.0, 22.0  # px of a band
-HAIR = 1.5  # px of one that takes next to no time
-NAME, LOOP = 70.0, 52.0  # px of the name of a buffer, and of where a copy is made, at most
+ASIDE = 4.0  # px from a band to its words
+AIR, PART = 2.0, 98.0  # px on both sides of the name of a buffer; of a part of it, at most
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How much is said: all there is, or one number a band, a name a buffer.
+    """How much is said: all there is, or a name a buffer and, with `numbers`, one a band.
 
-    `chip` are the px of a buffer, `lines` those of words that a gap has room for at least.
+    `chip` are the px of a buffer, `lines` those of words that a gap has room for at least. What is
+    said of a place stands in `left` px beside its lanes, which have `least` px each, `most` of them
+    beside each other. A name has up to `name` px in a line, more where it has no part so short;
+    buffers are `apart` px from each other.
     """
 
     full: bool
+    numbers: bool
     chip: float
     lines: int
+    left: float
+    least: float
+    most: int
+    name: float
+    apart: float
 
-    @property
-    def said(self) -> float:
+    def place_words(self, level: Level, left: float) -> list[tuple[str, str]]:
+        """What is said of a place in the room from `left` on; each line with its role."""
+        owner, name = PLACE_WORDS.get(level.scope, (level.owner, level.scope))
+        used = size_text(level.used)
+        forms = [f"{used} of {size_text(level.capacity)}"] if level.capacity else []
+        room = self.left - left
+        said = [(owner, "strong")]
+        if self.full:
+            said += [(name, "words")]
+        if level.used and self.numbers:
+            said += [(longest((*forms, used), room, "muted"), "muted")]
+        elif self.full:
+            said += [("unused", "muted")]
+        return [(fit(words, room, role), role) for words, role in said]
+
+    def said(self, level: Level) -> float:
         """The height of what is said of a place."""
-        return LINE * (3 if self.full else 2) + 9
+        return LINE * len(self.place_words(level, 0)) + 9
 
 
-FULL, LOW = _Form(True, 34.0, 4), _Form(False, 18.0, 1)
+FULL = _Form(True, True, 34.0, 4, 107.0, 64.0, 3, 70.0, 6.0)  # so many lanes fit a phone
+LOW = _Form(False, True, 18.0, 1, 68.0, 52.0, 4, 70.0, 6.0)
+BARE = _Form(False, False, 18.0, 1, 60.0, 32.0, 8, 0.0, 3.0)
 
 PLACE_WORDS = {
     "global": ("device", "global memory"),
@@ -76,33 +98,13 @@ LEGEND = (
 )
 
 
-Moved: TypeAlias = "Mapping[tuple[str, bool], float]"
-"""The µs of the loads (True) and stores of each buffer, as `Modelled.moved` has them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """How wide bands are by their modelled times: `widest` µs are as wide as any gets.
-
-    `before` are those of the step before, None where they are not known; `longest` µs, those of
-    what is busy longest now, have the deepest fill.
-    """
-
-    now: Moved
-    before: Moved | None
-    widest: float
-    longest: float
-
-    def width(self, us: float) -> float:
-        return min(max(THICKEST * us / self.widest, HAIR), THICKEST)
-
-
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """Where each level lies: the top of its place, and its buffers from `top` to `bottom`.
 
-    `cache` is the top of the L2 cache, which lies below the buffers of the device. The name of a
-    buffer has at most `names` lines, and what is done at `work` so many `stages`.
+    `cache` is the top of the L2 cache, which lies below the buffers of the device. Names of buffers
+    have at most so many lines as `names` has for each level, what is done at `work` so many
+    `stages`.
     """
 
     places: tuple[float, ...]
@@ -110,7 +112,7 @@ class _Rows:
     bottoms: tuple[float, ...]
     cache: float
     work: float
-    names: int
+    names: tuple[int, ...]
     stages: int
 
     @property
@@ -139,24 +141,21 @@ def memory_picture(
     that of the step `before` is hatched. What is said of a band stands beside it.
     """
     lanes = lanes_of(memory, before)
-    sides = _side_by_side(lanes)
-    full, low = (_strips(memory, sides, times, form) for form in (FULL, LOW))
-    strips = tuple(replace(strip, low=lower) for strip, lower in zip(full, low, strict=True))
+    strips, *low = (tuple(_strips(memory, lanes, times, form)) for form in (FULL, LOW, BARE))
     legend = (BY_TIME if times else BY_BYTES) + LEGEND
     caption = "\n".join((memory.caption, legend, *_legend(lanes, times)))
-    return Picture(strips, caption, memory.table, "modelled" if times else memory.kind)
+    kind = "modelled" if times else memory.kind
+    return Picture(strips, caption, memory.table, kind, low=tuple(low))
 
 
-def covered_places(memory: Memory) -> tuple[Scene, ...]:
+def covered_places(memory: Memory) -> Forms:
     """The places with their buffers, and "?" for all that would be counted."""
     uses = tuple(flow for flow in memory.flows if not flow.copies)
     bare = replace(memory, flows=uses, levels=_untouched(memory.levels))
-    return tuple(map(_all_covered, memory_picture(bare).strips))
-
-
-def _all_covered(strip: Scene) -> Scene:
-    low = _all_covered(strip.low) if strip.low else None
-    return replace(strip, shapes=tuple(map(_covered, strip.shapes)), low=low)
+    return [
+        [replace(strip, shapes=tuple(map(_covered, strip.shapes))) for strip in strips]
+        for strips in memory_picture(bare).forms
+    ]
 
 
 def _untouched(levels: Sequence[Level]) -> tuple[Level, ...]:
@@ -177,21 +176,12 @@ def _covered(shape: Shape) -> Shape:
 def _legend(lanes: Sequence[Lane], times: Times | None) -> Iterator[str]:
     """What is to be said of what only some pictures have."""
     bands = [band for lane in lanes for band in lane.bands]
-    drawn = any(_weight(lane, b, times).was is not None for lane in lanes for b in lane.bands)
+    drawn = any(weight_of(lane, b, times).was is not None for lane in lanes for b in lane.bands)
     if drawn or any(band.before is not None for band in bands):
         yield "Hatched bands, and numbers in brackets, are those of the step before."
     places = dict.fromkeys(band.at for band in bands if band.at)
     if places:
-        yield "; ".join(f"“{_at_words(at)}”: done {_done(at)}" for at in places) + "."
-
-
-def _at_words(at: At) -> str:
-    """Where a copy is made, on its band: a name that has no room there is told by its line."""
-    return longest((f"at {at.loop}", f"at line {at.line}"), LOOP) or f"line {at.line}"
-
-
-def _done(at: At) -> str:
-    return f"in each turn of {at.loop}" if at.doer == "turn" else f"by each {at.doer} of {at.loop}"
+        yield "; ".join(f"“{at_words(at)}”: done {done(at)}" for at in places) + "."
 
 
 def _column(lane: Lane, band: Band) -> int:
@@ -210,29 +200,31 @@ def _columns(lane: Lane) -> int:
     return 1 + max((_column(lane, band) for band in lane.bands), default=0)
 
 
-def _side_by_side(lanes: Iterable[Lane]) -> list[list[Lane]]:
-    """As many lanes in a strip as a phone shows."""
+def _side_by_side(lanes: Iterable[Lane], most: int) -> list[list[Lane]]:
+    """The lanes in strips, a column of each for what runs beside it."""
     strips: list[list[Lane]] = [[]]
     for lane in lanes:
-        if strips[-1] and sum(map(_columns, strips[-1])) + _columns(lane) > MOST:
+        if strips[-1] and sum(map(_columns, strips[-1])) + _columns(lane) > most:
             strips.append([])
         strips[-1].append(lane)
     return strips
 
 
-def _rows(levels: Sequence[Level], form: _Form, lines: int, names: int, stages: int) -> _Rows:
+def _rows(
+    levels: Sequence[Level], form: _Form, lines: int, names: Sequence[int], stages: int
+) -> _Rows:
     """Room for what is said of each place, for its buffers, and for the bands between them."""
-    gap, chip = HEAD + 6 + LINE * lines, form.chip + LINE * (names - 1)
-    places, tops, bottoms = [1.0], [8.0], [8.0 + chip]
+    gap, chips = HEAD + 6 + LINE * lines, [form.chip + LINE * (count - 1) for count in names]
+    places, tops, bottoms = [1.0], [8.0], [8.0 + chips[0]]
     cache = bottoms[0] + HEAD + 3
     ends = [cache + L2]  # below which the next level can begin
-    for level in levels[1:]:
-        places.append(max(ends[-1] + 4, places[-1] + form.said))
+    for before, level, chip in zip(levels, levels[1:], chips[1:], strict=False):
+        places.append(max(ends[-1] + 4, places[-1] + form.said(before)))
         tops.append(max(ends[-1] + gap, places[-1] + 8))
         bottoms.append(tops[-1] + chip if level.buffers else ends[-1])
         ends.append(bottoms[-1])
-    work = max(ends[-1] + gap, places[-1] + form.said)
-    return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work, names, stages)
+    work = max(ends[-1] + gap, places[-1] + form.said(levels[-1]))
+    return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work, tuple(names), stages)
 
 
 def _lines(lanes: Sequence[_Drawn], form: _Form) -> int:
@@ -248,21 +240,26 @@ def _lines(lanes: Sequence[_Drawn], form: _Form) -> int:
 
 
 def _strips(
-    memory: Memory, sides: Sequence[Sequence[Lane]], times: Times | None, form: _Form
-) -> list[Scene]:
+    memory: Memory, lanes: Sequence[Lane], times: Times | None, form: _Form
+) -> Iterator[Scene]:
     """The strips, whose places lie beside each other."""
+    sides = _side_by_side(lanes, form.most)
     drawn = [[_Drawn.of(lane, times, form) for lane in beside] for beside in sides]
     every = [lane for beside in drawn for lane in beside]
-    names = max((len(lines) for lane in every for lines in lane.names()), default=1)
+    names = [1] * len(memory.levels)
+    for one in every:
+        for level, lines in zip(one.lane.levels, one.names(), strict=True):
+            names[level] = max(names[level], len(lines))
     stages = max(len(_stage_lines(memory, beside)) for beside in drawn)
     rows = _rows(memory.levels, form, _lines(every, form), names, stages)
-    # halves of a pane are too low for the words of several: they scroll
-    return [_strip(memory, beside, rows, form, scrolls=len(sides) > 1) for beside in drawn]
+    for beside in drawn:
+        # halves of a pane are too low for the words of several: they scroll
+        yield _strip(memory, beside, rows, form, scrolls=len(sides) > 1)
 
 
 def _room(drawn: Sequence[_Drawn]) -> float:
     """How wide the lanes of a strip are together."""
-    return max(sum(lane.wide for lane in drawn), MOST * LEAST)
+    return max(sum(lane.wide for lane in drawn), ROOM)
 
 
 def _stage_lines(memory: Memory, drawn: Sequence[_Drawn]) -> list[str]:
@@ -275,22 +272,23 @@ def _strip(
     memory: Memory, drawn: Sequence[_Drawn], rows: _Rows, form: _Form, scrolls: bool
 ) -> Scene:
     room = _room(drawn)
-    wide = PLACES + room + INSET * len(rows.places)
+    left = form.left
+    wide = left + room + INSET * len(rows.places)
     shapes = _places(memory, rows, wide, form)
     shapes += [
         Words("work", 14, rows.work + 16, "strong", "start"),
         *standing(
             Stands(statement=", ".join(_work(memory)), key="work"),
             [
-                Rect(PLACES, rows.work, room, rows.high, "box", round=3),
+                Rect(left, rows.work, room, rows.high, "box", round=3),
                 *(
-                    Words(line.strip(), PLACES + room / 2, rows.work + 16 + LINE * k, "code")
+                    Words(line.strip(), left + room / 2, rows.work + 16 + LINE * k, "code")
                     for k, line in enumerate(_stage_lines(memory, drawn))
                 ),
             ],
         ),
     ]
-    x = PLACES
+    x = left
     for lane in drawn:
         shapes += _lane(lane, x, rows, form)
         x += lane.wide
@@ -310,16 +308,9 @@ def _places(memory: Memory, rows: _Rows, wide: float, form: _Form) -> list[Shape
         x, bottom = 1 + INSET * k, rows.end - INSET * (k + 1)
         place = Stands(key=f"place {level.scope}")
         shapes.append(Rect(x, top, wide - 2 * x, bottom - top, "room", place, 5))
-        owner, name = PLACE_WORDS.get(level.scope, (level.owner, level.scope))
-        of = f" of {size_text(level.capacity)}" if level.capacity else ""
-        used = f"{size_text(level.used)}{of}" if level.used else "unused"
-        said = [(owner, "strong"), (name, "words"), (used, "muted")]
-        if not form.full:
-            del said[1]
-        left, room = x + 4, PLACES - x - 4
         shapes += [
-            Words(fit(words, room, role), left, top + LINE * (j + 1), role, "start")
-            for j, (words, role) in enumerate(said)
+            Words(words, x + 4, top + LINE * (j + 1), role, "start")
+            for j, (words, role) in enumerate(form.place_words(level, x + 4))
         ]
     shapes += [
         Rect(5, rows.cache, wide - 10, L2, "soft", round=3),
@@ -344,8 +335,9 @@ class _Drawn:
     """A lane with the weights of its bands, what is said of each, and where its columns are."""
 
     lane: Lane
-    bands: tuple[tuple[Band, _Weight, list[tuple[str, str]]], ...]
+    bands: tuple[tuple[Band, Weight, list[tuple[str, str]]], ...]
     columns: tuple[_Column, ...]
+    form: _Form
 
     @property
     def wide(self) -> float:
@@ -358,29 +350,30 @@ class _Drawn:
             max((_column(self.lane, b) for b in self.lane.bands if b.far == k), default=0)
             for k in range(len(self.lane.uses))
         )
-        return [ends[number] - 6 for number in joined]
+        return [ends[number] - self.form.apart for number in joined]
 
     def names(self) -> list[list[str]]:
         """The name of each buffer, in lines that have room in it."""
         each = zip(self.lane.uses, self.chips(), strict=True)
-        return [name_lines(use.buffer, wide - 4) for use, wide in each]
+        return [name_lines(use.buffer, wide - 2 * AIR) for use, wide in each]
 
     @staticmethod
     def of(lane: Lane, times: Times | None, form: _Form) -> _Drawn:
-        weights = [(band, _weight(lane, band, times)) for band in lane.bands]
+        weights = [(band, weight_of(lane, band, times)) for band in lane.bands]
         ways = Counter(map(_route, lane.bands))
         bands = tuple(
             (band, weight, _said(band, weight, form, ways[_route(band)] > 1))
             for band, weight in weights
         )
-        return _Drawn(lane, bands, tuple(_Drawn._columns(lane, bands)))
+        return _Drawn(lane, bands, tuple(_Drawn._columns(lane, bands, form)), form)
 
     @staticmethod
     def _columns(
-        lane: Lane, bands: Sequence[tuple[Band, _Weight, list[tuple[str, str]]]]
+        lane: Lane, bands: Sequence[tuple[Band, Weight, list[tuple[str, str]]]], form: _Form
     ) -> Iterator[_Column]:
         """Wide enough for what is said beside each band, and for the names of buffers."""
-        names = max(width_of(use.buffer, "name") for use in lane.uses) + 10
+        names = max(_name_room(use.buffer, form.name) for use in lane.uses)
+        names += 2 * AIR + form.apart
         for number in range(_columns(lane)):
             mine = [one for one in bands if _column(lane, one[0]) == number]
             pairs = {route for route, n in Counter(_route(b) for b, _, _ in mine).items() if n > 1}
@@ -395,8 +388,14 @@ class _Drawn:
             store = wide + max(stores, default=0.0)
             wide = max(wide, 2 * middle, store + max(stores) + 3 if stores else 0.0)
             if number == 0:
-                wide = max(wide, LEAST, min(names, NAME))
+                wide = max(wide, form.least, names)
             yield _Column(wide, middle, store)
+
+
+def _name_room(name: str, most: float) -> float:
+    """The px of a line of a name: up to `most`, but for what is not broken."""
+    part = max(width_of(part, "name") for part in name_parts(name))
+    return max(min(width_of(name, "name"), most), min(part, PART))
 
 
 def _lane(drawn: _Drawn, x: float, rows: _Rows, form: _Form) -> list[Shape]:
@@ -432,12 +431,12 @@ def _lane(drawn: _Drawn, x: float, rows: _Rows, form: _Form) -> list[Shape]:
     for use, level, wide, name in chips:
         said += standing(
             Stands(use.buffer, key=_key(lane, use.buffer)),
-            _chip(use, name, x + 3, wide, rows.tops[level], rows, form),
+            _chip(use, name, x + form.apart / 2, wide, rows, level, form),
         )
     return shapes + said
 
 
-def _way(drawn: tuple[Band, _Weight, list[tuple[str, str]]]) -> tuple[int, int]:
+def _way(drawn: tuple[Band, Weight, list[tuple[str, str]]]) -> tuple[int, int]:
     return _route(drawn[0])
 
 
@@ -445,53 +444,8 @@ def _route(band: Band) -> tuple[int, int]:
     return band.far, band.near
 
 
-def thickness(size: int) -> float:
-    """How many px wide a band of so many bytes is, the same in all pictures."""
-    return min(max(log2(size) / 2 - 2, THINNEST), THICKEST) if size > 0 else THINNEST
-
-
-class _Weight(NamedTuple):
-    """How wide a band is in px, and was, None where that is the same.
-
-    And its fill, and its time in words, of which one that takes next to none has none; None where
-    it is drawn by its bytes.
-    """
-
-    wide: float
-    was: float | None
-    fill: str
-    time: str | None
-
-    @property
-    def reach(self) -> float:
-        """How far it goes to either side of its middle."""
-        return max(self.wide, self.was or 0.0) / 2
-
-    @property
-    def half(self) -> float:
-        """The same with its head."""
-        return max(self.reach, self.wide / 2 + WING)
-
-
-def _weight(lane: Lane, band: Band, times: Times | None) -> _Weight:
-    """By its bytes or its time, which bands of one buffer and way share by their bytes."""
-    if times is None:
-        was = None if band.before is None else thickness(band.before)
-        return _Weight(
-            thickness(band.bytes), was, heat(band.reuse) if band.load else "stored", None
-        )
-    key = band.buffer, band.load
-    alike = sum(other.bytes for other in lane.bands if (other.buffer, other.load) == key)
-    share = band.bytes / alike if alike else 1.0
-    us = times.now.get(key, 0.0) * share
-    wide = times.width(us)
-    was = times.width(times.before.get(key, 0.0) * share) if times.before is not None else wide
-    before = was if abs(was - wide) >= 1 else None
-    return _Weight(wide, before, how_long(us, times.longest), us_text(us) if us else "")
-
-
 def _band(
-    band: Band, weight: _Weight, middle: float, low: float, high: float, rows: _Rows
+    band: Band, weight: Weight, middle: float, low: float, high: float, rows: _Rows
 ) -> list[Shape]:
     """From `low` to `high`, up to the cache and on from it, its head where the data arrives."""
     wide = weight.wide
@@ -513,11 +467,11 @@ def _band(
     return shapes
 
 
-def _band_of(band: Band, weight: _Weight, lane: Lane) -> Stands:
+def _band_of(band: Band, weight: Weight, lane: Lane) -> Stands:
     """What a band stands for; those of copies come of the band of what they are copied from."""
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
     way += f" in {weight.time}, modelled" if weight.time else ""
-    way += f", {_done(band.at)}" if band.at else ""
+    way += f", {done(band.at)}" if band.at else ""
     first, *copy = _key(lane, band.buffer).split(">")
     key = ">".join((f"{'load' if band.load else 'store'} {first}", *copy))
     return Stands(band.buffer, statement=band.stages, title=way, key=key)
@@ -529,11 +483,13 @@ def _key(lane: Lane, buffer: str) -> str:
     return first if buffer == first else f"{first}>{buffer}"
 
 
-def _said(band: Band, weight: _Weight, form: _Form, paired: bool) -> list[tuple[str, str]]:
+def _said(band: Band, weight: Weight, form: _Form, paired: bool) -> list[tuple[str, str]]:
     """Its bytes, its time, how often each cell is loaded, where, what it was; or one of these.
 
     Which way it goes its head tells, and where it is `paired` with another, an arrow, too.
     """
+    if not form.numbers:
+        return []
     arrow = f"{'↓' if band.load else '↑'} " if form.full or paired else ""
     size = arrow + size_text(band.bytes)
     if not form.full:
@@ -545,20 +501,26 @@ def _said(band: Band, weight: _Weight, form: _Form, paired: bool) -> list[tuple[
     if band.load:
         lines.append((times_each(band.reuse), "words"))
     if band.at:
-        lines.append((_at_words(band.at), "words"))
+        lines.append((at_words(band.at), "words"))
     if band.before is not None:
         lines.append((f"({size_text(band.before)})", "muted"))
     return lines
 
 
 def _chip(
-    use: BufferUse, name: Sequence[str], x: float, wide: float, y: float, rows: _Rows, form: _Form
+    use: BufferUse,
+    name: Sequence[str],
+    x: float,
+    wide: float,
+    rows: _Rows,
+    level: int,
+    form: _Form,
 ) -> list[Shape]:
     """A buffer: its name, for which there is room in so many lines, and its bytes."""
-    middle, more = x + wide / 2, LINE * (rows.names - 1)
-    shapes: list[Shape] = [Rect(x, y, wide, form.chip + more, "chip", round=3)]
+    middle, y, high = x + wide / 2, rows.tops[level], rows.bottoms[level] - rows.tops[level]
+    shapes: list[Shape] = [Rect(x, y, wide, high, "chip", round=3)]
     first = y + (14 if form.full else 13)
     shapes += [Words(line, middle, first + LINE * k, "name") for k, line in enumerate(name)]
     if form.full:
-        shapes.append(Words(size_text(use.bytes), middle, y + 29 + more, "muted"))
+        shapes.append(Words(size_text(use.bytes), middle, y + high - 5, "muted"))
     return shapes

@@ -20,6 +20,7 @@ LAUNCH = "blocks of the launch"
 NONE = "How many blocks a multiprocessor holds is not known of this GPU."
 LEGEND = "Each bar is all that a multiprocessor has of one thing, each box what a block takes of it"
 KEY = "filled: blocks that are there; hollow: room for more"
+FORMS = range(3)  # the first with all words; the others without the key, each with shorter words
 
 
 def occupancy_picture(found: Sequence[Occupancy | None]) -> Picture:
@@ -31,12 +32,15 @@ def occupancy_picture(found: Sequence[Occupancy | None]) -> Picture:
     known = [one for one in found if one is not None]
     if not known:
         return Picture((), NONE, Table(("kernel",), ()), "modelled")
-    strips = tuple(_strip(one, named=len(known) > 1, key=one is known[-1]) for one in known)
+    strips, *low = (
+        tuple(_strip(one, len(known) > 1, one is known[-1], form) for one in known)
+        for form in FORMS
+    )
     tight = min(known, key=lambda one: one.fraction)
     rows = tuple((one.kernel, *row) for one in known for row in one.table.rows)
     table = Table(("kernel", *known[0].table.columns), rows)
     full = "\n".join([*(one.caption for one in known), f"{LEGEND}; {KEY}."])
-    return Picture(strips, _caption(tight), table, "modelled", full=full)
+    return Picture(strips, _caption(tight), table, "modelled", full=full, low=tuple(low))
 
 
 def covered_occupancy() -> Scene:
@@ -65,20 +69,20 @@ def _caption(one: Occupancy) -> str:
     return f"{idle}{get(one.target).title}: {full} of its warps are there; {why}."
 
 
-def _strip(one: Occupancy, named: bool, key: bool) -> Scene:
+def _strip(one: Occupancy, named: bool, last: bool, form: int) -> Scene:
     shapes: list[Shape] = []
     y = 0.0
     if named:
         shapes.append(Words(one.kernel, 1, LINE - 3, "name", "start"))
         y += LINE + 3
     for limit in one.limits:
-        shapes += _bar(one, limit, y)
+        shapes += _bar(one, limit, y, form)
         y += LINE + BAR + APART
     if one.waves[0]:
-        for shape, bottom in _waves(one, y):
+        for shape, bottom in _waves(one, y, form):
             shapes.append(shape)
             y = max(y, bottom)
-    if key:
+    if last and form == FORMS[0]:
         shapes.append(Words(KEY, 1, y + LINE - 2, "muted", "start"))
         y += LINE
     return Scene(WIDE, y + 2, tuple(shapes), free=True)
@@ -89,16 +93,15 @@ def residents(one: Occupancy) -> int:
     return min(one.room[0], ceil(one.blocks_per_sm[0]))
 
 
-def _bar(one: Occupancy, limit: Limit, y: float) -> Iterator[Shape]:
+def _bar(one: Occupancy, limit: Limit, y: float, form: int) -> Iterator[Shape]:
     """What blocks take of one resource: of those that are there, and of those that have room."""
     limiting = one.limited_by == limit.resource
     name = NAMES.get(limit.resource, limit.resource)
     label, role = (f"{name}: the limit", "strong") if limiting else (name, "words")
     yield Words(label, 1, y + LINE - 4, role, "start")
     room = WIDE - width_of(label, role) - 6
-    yield Words(
-        longest([*_needed(one, limit)], room, "muted"), WIDE - 1, y + LINE - 4, "muted", "end"
-    )
+    needed = longest([*_needed(one, limit)][form:], room, "muted")
+    yield Words(needed, WIDE - 1, y + LINE - 4, "muted", "end")
     low, high = sorted(limit.needed)
     y += LINE
     wide, there = (WIDE - 2) * low / limit.available, residents(one)
@@ -136,13 +139,14 @@ def _span(span: tuple[int, int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _waves(one: Occupancy, y: float) -> Iterator[tuple[Shape, float]]:
+def _waves(one: Occupancy, y: float, form: int) -> Iterator[tuple[Shape, float]]:
     """The first wave and the last: a box a multiprocessor, filled as far as it has blocks."""
     count, room = one.multiprocessors, one.room[0]
     low, high = (max(ceil(round(n, 9)), 1) for n in one.waves)
     waves = count_text(low, "wave") if low == high else f"{low:,} to {high:,} waves"
-    forms = (f"{one.blocks:,} blocks on {count} multiprocessors: ", f"{one.blocks:,} blocks: ")
-    head = longest([form + waves for form in forms], WIDE, "words")
+    all_blocks = f"{one.blocks:,} blocks"
+    heads = [f"{all_blocks} on {count} multiprocessors: {waves}", f"{all_blocks}: {waves}"]
+    head = longest(heads[min(form, 1) :], WIDE, "words")
     yield Words(head, 1, y + LINE - 4, "words", "start"), y + LINE
     y += LINE
     for wave in sorted({0, (high if low == high else 1) - 1}):

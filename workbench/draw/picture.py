@@ -19,6 +19,7 @@ from workbench.draw.scene import (
     NOTHING,
     Field,
     Form,
+    Forms,
     Path,
     Scene,
     Shape,
@@ -27,7 +28,7 @@ from workbench.draw.scene import (
     moving,
     width_of,
 )
-from workbench.draw.svg import both_forms, drawn, tag
+from workbench.draw.svg import drawings, drawn, tag
 from workbench.history.write_whole import write_whole
 from workbench.insight import KIND_WORDS, Digit, Table, Track, Values
 
@@ -53,7 +54,8 @@ class Picture:
     other selections, and `cells`, by row and column, what the table does. `full` says all that is
     seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
     a script shows the others. Where there is nothing yet to draw, `act` is the step that changes
-    that.
+    that. `low` is the same, each time with fewer words, for panes in which these would meet, or
+    take the room of what is drawn.
     """
 
     strips: tuple[Scene, ...]
@@ -69,6 +71,12 @@ class Picture:
     track: Track | None = None
     about: str = ""
     act: Act | None = None
+    low: tuple[tuple[Scene, ...], ...] = ()
+
+    @property
+    def forms(self) -> Forms:
+        """Its strips, and those of its lower forms."""
+        return (self.strips, *self.low)
 
     @property
     def line_style(self) -> str:
@@ -137,7 +145,7 @@ def _whole(number: re.Match[str]) -> str:
 def plain(picture: Picture) -> dict[str, Any]:
     """The picture as plain data: markup, texts, and `line`, the CSS of the strips' container."""
     return {
-        "strips": [both_forms(strip) for strip in picture.strips],
+        "strips": drawings(picture.forms),
         "caption": picture.caption,
         "full": picture.full,
         "table": table_html(picture.table) if picture.table.rows else "",
@@ -158,7 +166,8 @@ def look(picture: Picture) -> str:
     What these stand for may have other names, and may slide elsewhere.
     """
     track = picture.track and picture.track.plain()
-    seen = repr((*map(_seen, picture.strips), track)) if picture.strips else picture.caption
+    forms = [[*map(_seen, form)] for form in picture.forms]
+    seen = repr((forms, track)) if picture.strips else picture.caption
     return blake2b(seen.encode(), digest_size=8).hexdigest()
 
 
@@ -166,7 +175,7 @@ def _seen(strip: Scene) -> tuple[object, ...]:
     bare = (shape._replace(of=NOTHING) for shape in strip.shapes)
     still = (shape if isinstance(shape, Path) else shape._replace(slide=None) for shape in bare)
     shapes = tuple(s._replace(parts=()) if isinstance(s, Words) else s for s in still)
-    return strip.width, strip.height, shapes, strip.low and _seen(strip.low)
+    return strip.width, strip.height, shapes
 
 
 def slides(picture: Picture) -> dict[str, Any] | None:

@@ -12,15 +12,16 @@ from workbench.check import Finding, check_program
 from workbench.check.pipelines import has_pipelines
 from workbench.codegen.source import text_kernel
 from workbench.diag import Fail, Refusal
+from workbench.draw.bands import Times
 from workbench.draw.fragments import covered_fragments, lanes_picture, wmma_picture
-from workbench.draw.memory import Times, covered_places, memory_picture
+from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.nearer import block_picture, warp_picture
 from workbench.draw.occupancy import covered_occupancy, occupancy_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import covered_turns, pipelines_picture
 from workbench.draw.requests import SCOPES, covered_request, requests_picture
 from workbench.draw.roofline import covered_roofline, roofline_picture
-from workbench.draw.scene import Scene
+from workbench.draw.scene import Forms, Scene
 from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.timeline import covered_timeline, timeline_picture
 from workbench.draw.who import labels_of, who_picture
@@ -193,23 +194,27 @@ def _refuse(found: Iterable[Finding]) -> None:
             raise finding.as_refusal()
 
 
-def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
+def covered_of(func: PrimFunc, name: str, source: Source) -> Forms:
     """What of the picture `name` the program itself says: its buffers, "?" for all else."""
     if name == "memory":
         return covered_places(source.memory(func))
+    return ((_covered(func, name, source),),)
+
+
+def _covered(func: PrimFunc, name: str, source: Source) -> Scene:
     if name in SCOPES:
-        return (covered_request(name),)
+        return covered_request(name)
     if name == "occupancy":
-        return (covered_occupancy(),)
+        return covered_occupancy()
     if name == "timeline":
-        return (covered_timeline(),)
+        return covered_timeline()
     if name == "roofline":
-        return (covered_roofline(),)
+        return covered_roofline()
     if name == "fragments":
-        return (covered_fragments(),)
+        return covered_fragments()
     if name == "pipeline":
-        return (covered_turns(source.pipelines(func)),)
-    return (covered_sheets(source.tiles(func, {})),)
+        return covered_turns(source.pipelines(func))
+    return covered_sheets(source.tiles(func, {}))
 
 
 class Source:

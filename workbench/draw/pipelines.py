@@ -27,6 +27,7 @@ NAMES = 88.0, 170.0  # px of the names of its statements, at least, and in a str
 CELL, GAP = 46.0, 14.0  # px; the widest cell, and the room of turns that are left out
 HEAD, APART = 40.0, 9.0  # px; of the words over the turns, and between rows, where threads wait
 LINE, LANE = 15.0, 4.0  # px; a line of words, and a band of what is on its way beside the cells
+TWO_LINES = 2 * LINE + 5  # px of a row of copies
 LANES = 3  # bands beside each other
 PALE_TURNS = 8  # of a loop that is no pipeline yet: any number
 SHORT = {"prologue": "pro.", "epilogue": "epi."}  # where cells are small
@@ -79,7 +80,7 @@ class _Grid:
     @property
     def high(self) -> float:
         """How high a row is: copies, and what was before, have a line of their own."""
-        return LINE * (2 if _copied(self.loop) or self.then else 1) + 5
+        return TWO_LINES if _copied(self.loop) or self.then else LINE + 5
 
     def x(self, turn: int) -> float:
         k = self.loop.turns.index(turn)
@@ -117,18 +118,22 @@ def pipelines_picture(pipelines: Pipelines, before: Pipelines | None = None) -> 
 
 
 def _pale(pipelines: Pipelines) -> tuple[Scene, ...]:
-    """The statements of the loop that could be a pipeline, in turns of which nothing is known."""
+    """The statements of the loop that could be a pipeline, in turns of which nothing is known.
+
+    A row is as high as it will be once copies are in it.
+    """
     if not pipelines.plain:
         return ()
     *_, names = pipelines.plain.values()
     left = _room_of([(name, "code") for name in names])
-    high, step = LINE + APART, (_wide(left) - left) / PALE_TURNS
+    step = (_wide(left) - left) / PALE_TURNS
     shapes: list[Shape] = []
     for k, name in enumerate(names):
-        shapes.append(Words(name, left - 6, k * high + LINE - 1, "code", "end"))
+        y = k * (TWO_LINES + APART)
+        shapes.append(Words(name, left - 6, y + TWO_LINES / 2 + 4, "code", "end"))
         turns = (left + step * turn for turn in range(PALE_TURNS))
-        shapes += [Rect(x, k * high, step - 2, LINE + 4, "corridor") for x in turns]
-    return (Scene(_wide(left), len(names) * high, tuple(shapes), free=True),)
+        shapes += [Rect(x, y, step - 2, TWO_LINES, "corridor") for x in turns]
+    return (Scene(_wide(left), len(names) * (TWO_LINES + APART), tuple(shapes), free=True),)
 
 
 def covered_turns(pipelines: Pipelines) -> Scene:
@@ -139,13 +144,14 @@ def covered_turns(pipelines: Pipelines) -> Scene:
     wide = _wide(left)
     shapes: list[Shape] = []
     for k, name in enumerate(names):
-        y = 2 + k * (LINE + APART)
+        y = k * (TWO_LINES + APART)
+        middle = y + TWO_LINES / 2 + 4
         shapes += [
-            Words(name, left - 6, y + LINE, "code", "end"),
-            Rect(left, y, wide - left - 2, LINE + 4, "idle"),
-            Words("?", (left + wide) / 2, y + LINE),
+            Words(name, left - 6, middle, "code", "end"),
+            Rect(left, y, wide - left - 2, TWO_LINES, "idle"),
+            Words("?", (left + wide) / 2, middle),
         ]
-    return Scene(wide, 2 + len(names) * (LINE + APART), tuple(shapes), free=True)
+    return Scene(wide, len(names) * (TWO_LINES + APART), tuple(shapes), free=True)
 
 
 def _then(loop: Pipelined, before: Pipelines | None) -> dict[int, int]:

@@ -79,13 +79,14 @@ def requests_picture(
     at, lane = requests.chosen(rest)
     lanes = requests.lanes(at)
     scene = (banks_scene if name == "banks" else sectors_scene)(requests, lanes, lane)
+    low = ((banks_scene(requests, lanes, lane, thin=True),),) if name == "banks" else ()
     caption = _caption(requests, lanes, at, words)
     full = [caption, _where(requests, at), f"{requests.text}.", _alike(requests, words)]
     full += [words.legend, *([f"Left out: {', '.join(left_out)}."] if left_out else [])]
     table = _banks_table(lanes) if name == "banks" else _sectors_table(lanes)
     if left_out:
         caption = _beside(caption, left_out)
-    return Picture((scene,), caption, table, words.kind, full="\n".join(full))
+    return Picture((scene,), caption, table, words.kind, full="\n".join(full), low=low)
 
 
 def covered_request(name: str, said: str = "?") -> Scene:

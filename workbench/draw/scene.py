@@ -156,8 +156,7 @@ class Scene:
     Where it is `still` it is for one selection alone, though others of its picture slide. Where it
     `scrolls` it is read row by row, or strip by strip: a pane that has no room for its words shows
     a part of it. Where its proportions are `free` they mean nothing: it may be stretched. Scenes
-    that are `joint` go on in each other: in a row they have one scale. `low` is the same, with
-    fewer words, for a pane in which these would meet.
+    that are `joint` go on in each other: in a row they have one scale.
     """
 
     width: float
@@ -168,12 +167,15 @@ class Scene:
     scrolls: bool = False
     free: bool = False
     joint: bool = False
-    low: Scene | None = None
 
     @property
     def words(self) -> list[str]:
         """All that is written in it, in drawing order."""
         return [shape.label for shape in self.shapes if isinstance(shape, Words)]
+
+
+Forms: TypeAlias = "Sequence[Sequence[Scene]]"
+"""The strips of a picture, then the same ever again, each time with fewer words."""
 
 
 def moving(shape: Shape) -> bool:
@@ -278,7 +280,12 @@ def lines_of(parts: Iterable[str], width: float, role: str = "words") -> list[st
 
 def name_lines(name: str, width: float, role: str = "name") -> list[str]:
     """A name in lines that are no wider than `width`, broken ahead of "_" if it can be."""
-    return lines_of(re.findall(r"_*[^_]+|_+", name), width, role)
+    return lines_of(name_parts(name), width, role)
+
+
+def name_parts(name: str) -> list[str]:
+    """The parts of a name that stay in one line if they can."""
+    return re.findall(r"_*[^_]+|_+", name)
 
 
 def longest(forms: Sequence[str], width: float, role: str = "words") -> str:

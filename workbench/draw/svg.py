@@ -12,6 +12,7 @@ from workbench.draw.scene import (
     BOLD,
     FONT,
     NOTHING,
+    Forms,
     Path,
     Rect,
     Scene,
@@ -29,12 +30,14 @@ def svg(scene: Scene, label: str | None = None) -> str:
     return tag("svg", _about_drawing(scene, label), drawn(scene))
 
 
-def both_forms(scene: Scene) -> str:
-    """The drawing, and behind it that for a low pane, not shown until a script finds it needed."""
-    if scene.low is None:
-        return svg(scene)
-    about = {**_about_drawing(scene.low, None), "data-low": "", "style": "display:none"}
-    return svg(scene) + tag("svg", about, drawn(scene.low))
+def drawings(forms: Forms) -> list[str]:
+    """The drawings of each form, none but the first shown until a script finds another needed."""
+    first, *lower = forms
+    made = [svg(scene) for scene in first]
+    for number, scenes in enumerate(lower, 1):
+        more = {"data-low": number, "style": "display:none"}
+        made += [tag("svg", _about_drawing(scene, None) | more, drawn(scene)) for scene in scenes]
+    return made
 
 
 def svg_in_text(scene: Scene, label: str | None = None) -> str:

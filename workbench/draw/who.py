@@ -30,6 +30,7 @@ from workbench.draw.scene import (
     standing,
     width_of,
 )
+from workbench.draw.stretches import stretched_scenes
 from workbench.insight import Cell, Group, Point, Turns, Who
 from workbench.insight.who_groups import MOST_GROUPS
 
@@ -39,8 +40,11 @@ FRAMES = 12.0  # px that two frames take of a cell's width
 GAP = 10.0  # px between cells of different blocks
 MARK = width_of(f"{CLOCK} ")  # px that the mark of time takes before its words
 BOX, NOTE = 57.0, 24.0  # the heights of a group of cells, and of a line of words
+COUNT = 16.0  # of how many cells a group has
+FRAME = 12.0  # px of a thread without a cell, where there are few words
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
 ROWS, ROWS_ABOVE = 4, 2  # of groups; above the threads of one of them. Others are counted
+FEW = 5, 3  # groups in panes that are small
 
 NO_LOOPS: Mapping[str, Sequence[str]] = {}
 
@@ -63,14 +67,17 @@ def who_picture(
     if not who.whole or not who.cells:
         caption = who.caption + _key(who) + _resting(who)
         of = {unit: _bound(unit, turns, loops) for unit in ("block", "thread")}
-        return Picture((_groups(who, of),), caption, who.table, who.kind)
+        low = tuple((_groups(who, of, few),) for few in FEW)
+        return Picture((_groups(who, of, None),), caption, who.table, who.kind, low=low)
     changed = {c.index for c in who.cells if (before or {}).get(c.index, c.label) != c.label}
     roles = _roles(who)
     matrix = matrix_of(who, roles, turns)
     if matrix is not None:
         caption = _caption(who, matrix, changed, before, asked)
         scene = matrix_scene(matrix, changed, asked)
-        return Picture((scene, *_idle(who)), caption, who.table, who.kind, 1)
+        stretched = stretched_scenes(matrix, changed, asked) if matrix.said else ()
+        told = tuple((one, *_few_idle(who)) for one in stretched)
+        return Picture((scene, *_idle(who)), caption, who.table, who.kind, 1, low=told)
     look = _look(who, roles, turns)
     strips = (*_strips(who, look, changed, asked), *_idle(who))
     return Picture(strips, _caption(who, look, changed, before, asked), who.table, who.kind)
@@ -266,6 +273,19 @@ def _idle(who: Who) -> Iterator[Scene]:
         yield Scene(width_of(note.label) + 8, NOTE, (note,))
 
 
+def _few_idle(who: Who) -> Iterator[Scene]:
+    """A small frame for each of them, and how many there are."""
+    number = len(who.idle) + who.idle_left_out
+    if not number:
+        return
+    note = _note(f"{count_text(number, 'thread')} without a cell", FRAME)
+    shapes: list[Shape] = [note]
+    for column, idle in enumerate(who.idle[: int(WIDE // FRAME)]):
+        of = Stands(block=idle.block, thread=idle.thread, title=f"{idle.label}: no cell")
+        shapes.append(Rect(column * FRAME + 1, 1, FRAME - 2, FRAME - 2, "idle", of))
+    yield Scene(WIDE, FRAME + NOTE, tuple(shapes), free=True)
+
+
 def _bound(unit: str, turns: Turns | None, loops: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The loops of blocks or threads that the cells are in, that along x last."""
     around = turns.loops if turns else ()
@@ -277,32 +297,37 @@ Loops: TypeAlias = Mapping[str, tuple[str, ...]]
 """The loops of the program that a "block" and a "thread" are turns of."""
 
 
-def _groups(who: Who, of: Loops) -> Scene:
-    """Boxes side by side, and below them the threads of the first of them, all in one drawing."""
+def _groups(who: Who, of: Loops, few: int | None) -> Scene:
+    """Boxes side by side, and below them the threads of the first of them, all in one drawing.
+
+    Where they are `few`, with few words.
+    """
     columns = _columns(who)
-    drawn = _drawn(who, columns)
-    shapes, y = _boxes(who, drawn, columns, 0.0, of)
+    drawn = _drawn(who, columns, few)
     hidden = len(who.groups) - len(drawn) + who.left_out
-    if hidden:
-        rest = f"and {hidden:,} more before {drawn[-1].label}"
-        if who.left_out and len(who.groups) < MOST_GROUPS:  # some that were looked at have no cell
-            rest = f"and up to {hidden:,} more"
-        shapes, y = [*shapes, _note(rest, y)], y + NOTE
+    more = f"and {hidden:,} more"
+    if who.left_out and len(who.groups) < MOST_GROUPS:  # some that were looked at have no cell
+        more = f"and up to {hidden:,} more"
+    elif not few:
+        more = f"and {hidden:,} more before {drawn[-1].label}"
+    shapes, y = _boxes(who, drawn, columns, 0.0, of, few, more if few and hidden else "")
+    if hidden and not few:
+        shapes, y = [*shapes, _note(more, y)], y + NOTE
     if who.zoom:
         around = (one.label for one in who.groups if one.block == who.zoom[0].block)
         shapes.append(_note(f"for example, inside {next(around, 'the first block')}:", y))
-        more, y = _boxes(who, who.zoom[:columns], columns, y + NOTE, of)
-        shapes += more
-        if len(who.zoom) > columns:
+        inside, y = _boxes(who, who.zoom[:columns], columns, y + NOTE, of, few)
+        shapes += inside
+        if len(who.zoom) > columns and not few:
             last = who.zoom[-1]
             shapes.append(_note(f"… {last.label}: {region_text(who.buffer, last)}", y))
             y += NOTE
     return Scene(WIDE, y, tuple(shapes), free=True)
 
 
-def _drawn(who: Who, columns: int) -> Sequence[Group]:
+def _drawn(who: Who, columns: int, few: int | None = None) -> Sequence[Group]:
     """The groups that are drawn: the first, and the last, which may be unlike them."""
-    most = columns * (ROWS_ABOVE if who.zoom else ROWS)
+    most = few or columns * (ROWS_ABOVE if who.zoom else ROWS)
     if len(who.groups) <= most:
         return who.groups
     return (*who.groups[: most - 1], who.groups[-1])
@@ -321,41 +346,55 @@ def _columns(who: Who) -> int:
 
 
 def _boxes(
-    who: Who, groups: Sequence[Group], columns: int, y: float, of: Loops
+    who: Who,
+    groups: Sequence[Group],
+    columns: int,
+    y: float,
+    of: Loops,
+    few: int | None,
+    more: str = "",
 ) -> tuple[list[Shape], float]:
-    """A box for each, from `y` on, and where they end; no two blocks side by side are alike."""
-    wide = WIDE / columns
+    """A box for each, from `y` on, and where they end; no two blocks side by side are alike.
+
+    Ahead of the last there is a place for how many `more` there are, if that is told.
+    """
+    wide, high = WIDE / columns, BOX - (COUNT if few else 0)
     level = _level(groups, wide - EDGE)
     regions = [region_text(who.buffer, group) for group in groups]
     if any(width_of(region, "code") > wide - EDGE for region in regions):
         regions = [region.removeprefix(who.buffer) for region in regions]
+    places = [(k % columns * wide, y + k // columns * high) for k in range(len(groups) + 1)]
+    end = y + -(-(len(groups) + bool(more)) // columns) * high
     shapes: list[Shape] = []
-    for k, group in enumerate(groups):
+    if more:
+        x, top = places.pop(-2)
+        shapes.append(Words(more, x + wide / 2, top + high / 2 + 4, "muted"))
+    for k, (group, (x, top)) in enumerate(zip(groups, places, strict=False)):
         label = "" if level is None else _form(group.forms, level)
         unit = "thread" if group.thread else "block" if group.block else ""
         role = block_role(k) if unit == "block" else unit or "time"
-        spot = k % columns * wide, y + k // columns * BOX
-        shapes += _group(who, group, (label, regions[k]), role, spot, wide, of.get(unit, ()))
-    return shapes, y + -(-len(groups) // columns) * BOX
+        cells = "" if few else _cells(who, group, wide - EDGE)
+        box = Rect(x, top, wide, high, role)
+        shapes += _group(who, group, (label, cells, regions[k]), box, of.get(unit, ()))
+    return shapes, end
 
 
 def _group(
-    who: Who,
-    group: Group,
-    says: tuple[str, str],
-    role: str,
-    spot: tuple[float, float],
-    wide: float,
-    loops: tuple[str, ...],
+    who: Who, group: Group, says: tuple[str, str, str], box: Rect, loops: tuple[str, ...]
 ) -> list[Shape]:
-    label, region = says
+    """A box with its label, how many cells it has, and which they are, as far as these are told."""
+    label, cells, region = says
     timed = group.thread is None and group.block is None
-    (x, y), middle = spot, spot[0] + wide / 2
+    wide, middle = box.width, box.x + box.width / 2
+    lines = [(f"{CLOCK} {label}" if timed and label else label, "strong")]
+    lines += [(cells, "muted")] if cells else []
+    lines += [(longest([region], wide - EDGE, "code"), "code")]
     shapes: list[Shape] = [
-        Rect(x + 1, y + 1, wide - 4, BOX - 3, role),
-        Words(f"{CLOCK} {label}" if timed and label else label, middle, y + 16, "strong"),
-        Words(_cells(who, group, wide - EDGE), middle, y + 32, "muted"),
-        Words(longest([region], wide - EDGE, "code"), middle, y + 48, "code"),
+        Rect(box.x + 1, box.y + 1, wide - 4, box.height - 3, box.role),
+        *(
+            Words(words, middle, box.y + COUNT * (k + 1), role)
+            for k, (words, role) in enumerate(lines)
+        ),
     ]
     words = f"{group.label}: {region_text(who.buffer, group)}"
     of = Stands(

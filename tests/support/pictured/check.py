@@ -22,6 +22,7 @@ from tests.support.pictured.launches import (
 from tests.support.pictured.log import KernelLog, ProgramLog, check_emulated, has_data_indices
 from tests.support.pictured.memory import check_memory
 from tests.support.pictured.moved import check_played, check_saved, dragged, opened
+from tests.support.pictured.names import forms_of
 from tests.support.pictured.nearer import check_block, check_warp
 from tests.support.pictured.pages import (
     Side,
@@ -172,7 +173,8 @@ class _Check:
         for buffer in dict.fromkeys(store.buffer.name for store in stores(self.one.func.body)):
             then = self.before_or_not()
             picture = self.picture("who", buffer=buffer, before=then)
-            check_who(self.tally, self.log, buffer, picture, then is not None)
+            for form in forms_of(picture):
+                check_who(self.tally, self.log, buffer, form, then is not None)
 
     def memory(self) -> None:
         times = None
@@ -288,7 +290,8 @@ class _Check:
                     if self.rng.random() < 0.4:
                         select[axis] = self.rng.randrange(size)
                 picture = self.picture(name, select=select)
-                check_requests(self.tally, picture, one)
+                for form in forms_of(picture):
+                    check_requests(self.tally, form, one)
 
     def axes_of_requests(self, one: Asked) -> dict[str, int]:
         grid = one.log.kernel.grid
@@ -297,7 +300,8 @@ class _Check:
         }
 
     def launches(self) -> None:
-        check_occupancy(self.tally, self.logs, GPU, self.picture("occupancy"))
+        for form in forms_of(self.picture("occupancy")):
+            check_occupancy(self.tally, self.logs, GPU, form)
         check_timeline(self.tally, self.logs, GPU, self.picture("timeline"))
         steps = {0: self.logs}
         told: list[tuple[int, PrimFunc]] = [(0, self.one.func)]

@@ -41,6 +41,7 @@ KINDS = frozenset(
     blocks of a group
     blocks of a launch
     blocks of a row
+    blocks of a stretch
     blocks of launches
     blocks of statements of rows
     blocks on timelines
@@ -284,6 +285,7 @@ KINDS = frozenset(
     threads of a cell
     threads of a group
     threads of a row
+    threads of a stretch
     threads of lanes
     threads that compute a cell again
     threads that share a sum
@@ -305,6 +307,7 @@ KINDS = frozenset(
     times of a group
     times of a group in words
     times of a row
+    times of a stretch
     times of bands
     times of each statement
     times of other runs

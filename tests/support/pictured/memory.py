@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from tests.support.pictured.log import Event, ProgramLog, in_order
-from tests.support.pictured.names import check_names, words_of
+from tests.support.pictured.names import check_names, forms_of, words_of
 from tests.support.pictured.tally import (
     Rule,
     Tally,
@@ -49,9 +48,8 @@ def check_memory(
     times: Times,
 ) -> None:
     """All that the picture says of what lies where and is moved how often."""
-    low = tuple(strip.low or strip for strip in picture.strips)  # for a pane that is low
     said = {words.label for words in words_of(picture)}
-    for drawn in (picture, replace(picture, strips=low)):
+    for drawn in forms_of(picture):
         check_names(tally, log, drawn)
         _Memory(tally, log, kernels, drawn, before, times, said).check()
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tests.support.pictured.log import ProgramLog
 from tests.support.pictured.tally import Tally
 from workbench.draw import Picture, Stands, Words
 from workbench.draw.scene import Shape
+
+
+def forms_of(picture: Picture) -> list[Picture]:
+    """The picture, and the same with ever fewer words."""
+    return [replace(picture, strips=tuple(strips), low=()) for strips in picture.forms]
 
 
 def shapes_of(picture: Picture) -> Iterator[Shape]:

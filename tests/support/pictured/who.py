@@ -86,6 +86,9 @@ class _Who:
         if of.title.endswith(": no cell"):
             self.idle(of)
             return
+        if prod(count for _, count, _ in of.cells) > 1:
+            self.stretch(of)
+            return
         name, _, label = of.title.partition("]: ")
         index = tuple(start for start, *_ in of.cells)
         cell = f"{self.buffer}[{', '.join(map(str, index))}"
@@ -94,6 +97,30 @@ class _Who:
         self.tally.same("cells that are computed", bool(own), True, of.title)
         if own:
             self.label(label, own, "cell")
+
+    def stretch(self, of: Stands) -> None:
+        """Neighbours that are told together: computed alike, or one after the other."""
+        name, _, label = of.title.partition("]: ")
+        sliced = ", ".join(_sliced(*span) for span in of.cells)
+        self.tally.same("names of cells", f"{name}]", f"{self.buffer}[{sliced}]")
+        said = LABEL.fullmatch(label)
+        if said is None:
+            self.tally.add(f"unknown label {label!r}")
+            return
+        boxes = (s.of for s in shapes_of(self.picture) if isinstance(s, Rect) and s.of.cells)
+        alone = {tuple(start for start, *_ in one.cells): one for one in boxes}
+        times = []
+        for index in product(*(range(a, a + n * k, k) for a, n, k in of.cells)):
+            own = self.own(index, alone[index].block, alone[index].thread)
+            if said["block"] or said["thread"]:
+                self.label(label.partition("time")[0].removesuffix(", "), own, "stretch")
+            every = sorted(event.time for event in own)
+            times.append((every[0], every[-1]))
+        if said["time"]:
+            first, last = (int(NUMBERS.findall(said["time"])[k]) for k in (0, -1))
+            ends = [first, *(end + 1 for _, end in times[:-1])]
+            runs = [a for a, _ in times] == ends and times[-1][1] == last
+            self.tally.same("times of a stretch", runs or {*times} == {(first, last)}, True, label)
 
     def label(self, label: str, own: list[Event], kind: str) -> None:
         """A block, a thread and times, as all of `own` are."""
@@ -144,6 +171,8 @@ class _Who:
             name = of.title.partition(": ")[0]
             self.tally.among("names in cells", label, (name, name.removeprefix(self.buffer), ""))
         else:
+            if prod(count for _, count, _ in of.cells) > 1:
+                self.stretch(of)
             self.part(label, of.title.partition("]: ")[2], False)
 
     def part(self, label: str, full: str, idle: bool) -> None:
@@ -175,7 +204,7 @@ class _Who:
                         (0, abs(box.y + box.height / 2 + 4 - words.y)),
                         (1, abs(box.x + box.width / 2 - words.x)),
                     )
-                    if far < 0.01
+                    if far < 0.6  # px: frames of neighbours may share an edge
                 }
                 self.tally.same("numbers of rows and columns", near, {int(words.label)})
             elif words.role == "strong":
@@ -195,6 +224,9 @@ class _Who:
             (r"and up to ([\d,]+) more", lambda m: self.tally.same(
                 "groups that are not drawn", int(m[1].replace(",", "")) >= every - self.drawn(),
                 True)),
+            (r"([\d,]+) threads? without a cell", lambda m: self.tally.same(
+                "threads without a cell", int(m[1].replace(",", "")), self.resting())),
+            (r"and ([\d,]+) more", lambda m: self.rest(m[1], self.first_drawn())),
             (r"and ([\d,]+) more before (.*)", lambda m: self.rest(m[1], m[2])),
             (r"for example, inside ((?:block|thread) .*):", lambda m: self.tally.among(
                 "blocks that are shown inside", self.point(m[1].partition(" ")[2], "block"),
@@ -203,6 +235,9 @@ class _Who:
             *((r"((?:block|b|) ?[\d(].*)", lambda m: None),),  # over blocks, see `heads`
         ]  # fmt: skip
         self.tally.read(words.label, rules)
+
+    def first_drawn(self) -> str:
+        return next(s.of.title for s in shapes_of(self.picture) if s.of.cells and s.of.title)
 
     def drawn(self) -> int:
         """How many groups are drawn, without those inside the first."""

@@ -446,10 +446,10 @@ def _told(act: Act | None, func: PrimFunc) -> dict[str, Any]:
 def covered_pane(name: str, func: PrimFunc) -> dict[str, Any]:
     """What an open question leaves of the picture `name`."""
     try:
-        strips = draw.covered_of(func, name.partition(":")[0], _KEPT)
+        forms = draw.covered_of(func, name.partition(":")[0], _KEPT)
     except Fail:
         return PICTURE  # why there is none may tell, too
-    return {**PICTURE, "strips": [draw.both_forms(strip) for strip in strips]}
+    return {**PICTURE, "strips": draw.drawings(forms)}
 
 
 def slid_pane(name: str, func: PrimFunc, like: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 const [SMALL, LARGE] = [12, 15]; // px of words
 const ROOMY = 0.8; // smaller than that a picture shows its short words, or its pane scrolls
 const CLOSE = 0.94; // smaller than that lines of words that stand close would meet
+const WORDS = 0.145; // of a pane, that words take at most: what is drawn has the rest
 const TIGHT = 0.75; // smaller than that lines of words would meet: they shrink, too
 const SMALLEST = 0.5; // and no shape is drawn: its pane scrolls
 const TALL = 2.5; // times its width to which a picture is stretched at most
@@ -16,57 +17,86 @@ const [ABOVE, BELOW] = [0.78, 0.22]; // of the size of words, from their baselin
 
 const inks = new WeakMap(); // what is drawn in a strip, which is measured once
 
-/** Make the strips that are shown in `body` as large as it allows. */
+/** Make the strips of `body` as large as it allows, with as many words as it has room for. */
 export function fillPane(body) {
-  const lows = [...body.querySelectorAll(".wb-strips > svg[data-low]")];
-  lower(lows, false);
-  const close = fillShown(body).some((scales) => Math.min(...scales) < CLOSE);
-  if (!lows.length || !close) return;
-  lower(lows, true); // words of which some are left out
-  fillShown(body);
-}
-
-/** Show the drawings for a low pane, or those before them. */
-function lower(lows, low) {
-  for (const strip of lows) {
-    strip.style.display = low ? "" : "none";
-    strip.previousElementSibling.style.display = low ? "none" : "";
+  for (let low = 0; ; low++) {
+    const last = showForm([body], low);
+    const { smallest, share } = fillReadably(body);
+    if (last || (smallest >= CLOSE && share <= WORDS)) return;
   }
 }
 
-/** Make what is shown as large as `body` allows; the two scales of each. */
-function fillShown(body) {
+/** Of pictures that have forms with ever fewer words show that; whether none has fewer. */
+function showForm(pictures, low) {
+  let last = true;
+  for (const picture of pictures) {
+    const forms = [...picture.querySelectorAll(".wb-strips > svg")];
+    const least = Math.max(...forms.map(formOf), 0);
+    if (!least) continue; // which of its strips are shown is not decided here
+    const shown = Math.min(low, least);
+    for (const strip of forms) strip.style.display = formOf(strip) === shown ? "" : "none";
+    last &&= shown === least;
+  }
+  return last;
+}
+
+function formOf(strip) {
+  return Number(strip.dataset.low ?? 0);
+}
+
+/** Words grow with shapes only while they leave the pane to these. */
+function fillReadably(body) {
+  let filled = fillShown(body, LARGE);
+  for (const most of [filled.size * Math.sqrt(WORDS / filled.share), SMALL]) {
+    if (filled.share <= WORDS) break;
+    filled = fillShown(body, Math.max(most, SMALL));
+  }
+  return filled;
+}
+
+/**
+ * Make what is shown as large as `body` allows, with words of up to `most` px: the smallest of its
+ * scales, 0 where the pane scrolls, the share of it that words take, and the px of the largest.
+ */
+function fillShown(body, most) {
   const strips = [...body.querySelectorAll(".wb-strips > svg")];
   const shown = strips.filter((strip) => strip.style.display !== "none");
   const above = body.querySelector(".wb-track")?.offsetHeight ?? 0;
   const wide = body.offsetWidth - 1; // which may be rounded up
   const high = Math.max(body.clientHeight - above - 1, above && BELOW_TIME);
-  if (!shown.length || wide < 1 || high < 1) return [];
-  const drawn = shown.map((strip) => ({ strip, ...inkOf(strip) }));
+  if (!shown.length || wide < 1 || high < 1) return { smallest: 1, share: 0, size: SMALL };
+  const drawn = shown.map((strip) => ({ strip, most, ...inkOf(strip) }));
   const rows = rowsOf(drawn, wide, high);
   const heights = rows.map((row) => Math.max(...row.map(({ size }) => size[1])));
   const all = sum(heights);
   const least = Math.max(...shown.map(leastOf));
-  const room = all * least > high ? wide - BAR : wide;
-  return rows.flatMap((row, k) => {
+  const isLong = all * least > high; // the pane scrolls
+  const room = isLong ? wide - BAR : wide;
+  const filled = rows.flatMap((row, k) => {
     const height = Math.max((high * heights[k]) / all, heights[k] * least);
     const across = sum(row.map(({ size }) => size[0]));
     const wides = row.map(({ size }) => (room * size[0]) / across);
     const scales = row.map((one, n) => scalesOf(one, wides[n], height));
     const one = Math.min(...scales.flat()); // what goes on beside it is as tall
-    row.forEach((drawn, n) => put(drawn, wides[n], ...(isJoint(drawn) ? [one, one] : scales[n])));
-    return scales;
+    return row.map((drawn, n) => {
+      const used = isJoint(drawn) ? [one, one] : scales[n];
+      return { scales: scales[n], ...put(drawn, wides[n], ...used) };
+    });
   });
+  return {
+    smallest: isLong ? 0 : Math.min(...filled.flatMap(({ scales }) => scales)),
+    share: sum(filled.map(({ words }) => words)) / (wide * Math.max(high, all * least)),
+    size: Math.max(...filled.map(({ size }) => size)),
+  };
 }
 
 /** Make pictures beside each other as large as the narrowest of them allows, at one scale. */
 export function fillBeside(pane) {
-  const lows = [...pane.querySelectorAll(".wb-beside .wb-strips > svg[data-low]")];
-  lower(lows, false);
-  const scale = fillEqually(pane);
-  if (!lows.length || scale >= CLOSE) return;
-  lower(lows, true);
-  fillEqually(pane);
+  const pictures = [...pane.querySelectorAll(".wb-beside .wb-picture")];
+  for (let low = 0; ; low++) {
+    const last = showForm(pictures, low);
+    if (fillEqually(pane) >= CLOSE || last) return;
+  }
 }
 
 /** Make those that are shown equally large; their scale. */
@@ -79,7 +109,7 @@ function fillEqually(pane) {
   const above = pane.querySelector(".wb-beside").getBoundingClientRect().top;
   const left = pane.getBoundingClientRect().bottom - above - pane.scrollTop - SAYINGS;
   const high = Math.max(left, pane.clientHeight * BESIDE);
-  const scale = Math.min(...drawn.map(({ edges, wide }) => oneScale(edges, wide, high)));
+  const scale = Math.min(...drawn.map((one) => oneScale(one, one.wide, high)));
   for (const one of drawn) put(one, one.wide, scale, scale);
   return scale;
 }
@@ -92,7 +122,7 @@ function scrolls(strip) {
 /** The scale below which its pane scrolls. */
 function leastOf(strip) {
   if (!scrolls(strip)) return SMALLEST;
-  return "low" in strip.dataset ? CLOSE : ROOMY; // nothing more can be left out
+  return formOf(strip) ? CLOSE : ROOMY; // nothing more can be left out
 }
 
 /** Whether its proportions are free, and all of its words, which stand close, stay. */
@@ -121,15 +151,22 @@ function rowsOf(drawn, wide, high) {
   return best.rows;
 }
 
-/** The edges of what is drawn in a strip, and its size at its natural scale. */
+/**
+ * The edges of what is drawn in a strip, its size at its natural scale, and the area of its words
+ * at a size of 1 px.
+ */
 function inkOf(strip) {
   if (!inks.has(strip)) {
     const edges = [];
-    for (const shape of strip.querySelectorAll("rect, path, text:not([data-slide])")) {
+    let words = 0;
+    for (const shape of strip.querySelectorAll("rect, path, text")) {
       if (shape.closest(".wb-pointing")) continue;
-      edges.push(shape.tagName === "text" ? wordEdges(shape) : shapeEdges(shape));
+      const isWords = shape.tagName === "text";
+      if (isWords) words += wordArea(shape);
+      if (isWords && "slide" in shape.dataset) continue; // it has room wherever it goes
+      edges.push(isWords ? wordEdges(shape) : shapeEdges(shape));
     }
-    inks.set(strip, { edges, size: boxAt(edges, 1, 1).size });
+    inks.set(strip, { edges, words, size: boxAt({ edges }, 1, 1).size });
   }
   return inks.get(strip);
 }
@@ -142,21 +179,32 @@ function shapeEdges(shape) {
 
 function wordEdges(words) {
   const [x, y] = ["x", "y"].map((name) => Number(words.getAttribute(name)));
-  const size = parseFloat(getComputedStyle(words).fontSize);
-  const wide = words.getComputedTextLength() / size;
+  const wide = words.getComputedTextLength() / emOf(words);
   const left = { start: 0, middle: wide / 2, end: wide }[words.getAttribute("text-anchor")];
   return { at: [x, y, x, y], reach: [left, ABOVE, wide - left, BELOW] };
 }
 
-/** How tall words are where shapes are so many times their natural size; `free`: all of them. */
-function wordsAt(across, down, free) {
+function wordArea(words) {
+  const { width, height } = words.getBBox();
+  return (width * height) / emOf(words) ** 2;
+}
+
+function emOf(words) {
+  return parseFloat(getComputedStyle(words).fontSize);
+}
+
+/**
+ * How large words are, up to `most`, where shapes are so many times their natural size; `free`: all
+ * of them.
+ */
+function wordsAt(across, down, free, most) {
   const low = free ? Math.min(down / TIGHT, 1) : 1; // in a pane that is low
-  return Math.min(Math.max(SMALL * Math.min(across, down), SMALL * low), LARGE);
+  return Math.min(Math.max(SMALL * Math.min(across, down), SMALL * low), most);
 }
 
 /** The box of what is drawn, in px, and the size of that, where it is scaled so. */
-function boxAt(edges, across, down, free = false) {
-  const size = wordsAt(across, down, free);
+function boxAt({ edges, most = LARGE }, across, down, free = false) {
+  const size = wordsAt(across, down, free, most);
   const scale = [across, down, across, down];
   const box = [Infinity, Infinity, -Infinity, -Infinity];
   for (const { at, reach } of edges) {
@@ -165,7 +213,8 @@ function boxAt(edges, across, down, free = false) {
       box[k + 2] = Math.max(box[k + 2], at[k + 2] * scale[k] + reach[k + 2] * size);
     }
   }
-  return { box, size: [box[2] - box[0] + 2 * EDGE, box[3] - box[1] + 2 * EDGE] };
+  const sides = [box[2] - box[0] + 2 * EDGE, box[3] - box[1] + 2 * EDGE];
+  return { box, size: sides, words: size };
 }
 
 /** The largest scale, up to `most`, with which what is measured by `size` has `room`. */
@@ -183,33 +232,35 @@ function largest(size, room, most = 16) {
  * The scale with which a strip has so much room; it is no smaller than can be read, if it may.
  * Where its words alone have none, the pane scrolls.
  */
-function oneScale(edges, wide, high, least = SMALLEST) {
-  const both = largest((scale) => boxAt(edges, scale, scale).size[0] / wide, 1);
-  const upright = largest((scale) => boxAt(edges, scale, scale).size[1] / high, 1);
+function oneScale(drawn, wide, high, least = SMALLEST) {
+  const both = largest((scale) => boxAt(drawn, scale, scale).size[0] / wide, 1);
+  const upright = largest((scale) => boxAt(drawn, scale, scale).size[1] / high, 1);
   return both ? Math.max(Math.min(both, upright), Math.min(least, both)) : least;
 }
 
 /** The two scales of a strip: what is free in its proportions takes all of the room. */
-function scalesOf({ strip, edges }, wide, high) {
+function scalesOf(drawn, wide, high) {
+  const { strip } = drawn;
   const least = leastOf(strip);
-  const one = oneScale(edges, wide, high, least);
+  const one = oneScale(drawn, wide, high, least);
   if (!isFree(strip)) return [one, one];
-  const box = (across, down) => boxAt(edges, across, down, !scrolls(strip)).size;
+  const box = (across, down) => boxAt(drawn, across, down, !scrolls(strip)).size;
   const upright = largest((scale) => box(scale, scale)[1] / high, 1);
   const across = largest((scale) => box(scale, upright)[0] / wide, 1);
   const down = largest((scale) => box(across, scale)[1] / high, 1, across * TALL);
   return [across || least, Math.max(down, least)];
 }
 
-/** Draw a strip so large, in the middle of so many px. */
-function put({ strip, edges }, wide, across, down) {
+/** Draw a strip so large, in the middle of so many px; the size and the area of its words. */
+function put(drawn, wide, across, down) {
+  const { strip } = drawn;
   const small = isFree(strip) && !scrolls(strip);
-  const { box, size } = boxAt(edges, across, down, small);
+  const { box, size, words } = boxAt(drawn, across, down, small);
   const [left, top] = [(box[0] - EDGE) / across, (box[1] - EDGE) / down];
   strip.setAttribute("viewBox", [left, top, size[0] / across, size[1] / down].join(" "));
   strip.setAttribute("preserveAspectRatio", "none");
   strip.toggleAttribute("data-small", across < ROOMY); // its legend has no room
-  for (const words of strip.querySelectorAll("[data-short]")) shorten(words, across < ROOMY);
+  for (const some of strip.querySelectorAll("[data-short]")) shorten(some, across < ROOMY);
   const { style } = strip;
   style.setProperty("--wide", `${size[0]}px`);
   // to the next in its row
@@ -217,7 +268,8 @@ function put({ strip, edges }, wide, across, down) {
   style.setProperty("--high", `${size[1]}px`);
   style.setProperty("--across", String(across));
   style.setProperty("--down", String(down));
-  style.setProperty("--size", `${wordsAt(across, down, small)}px`);
+  style.setProperty("--size", `${words}px`);
+  return { size: words, words: drawn.words * words ** 2 };
 }
 
 function shorten(words, small) {

@@ -41,8 +41,8 @@ export function reachable(root) {
       sizes.observe(part); // a picture takes its size later than its pane
     }
     const laid = root.offsetHeight; // JupyterLab takes a cell out for a moment, and back
-    const stops = laid ? boxes.filter((box) => isTooSmall(box) !== box.hasAttribute("tabindex")) : [];
-    for (const box of stops) {
+    const turns = (box) => isTooSmall(box) !== box.hasAttribute("tabindex");
+    for (const box of laid ? boxes.filter(turns) : []) {
       if (box.hasAttribute("tabindex")) box.removeAttribute("tabindex");
       else box.tabIndex = 0;
     }

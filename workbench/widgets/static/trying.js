@@ -83,7 +83,8 @@ export function tryOut(lab, draw) {
   function heard(said) {
     if (said.view !== view) return;
     if (said.seq === flying?.seq) {
-      const come = next && stepKey(next.step) === stepKey(flying.step); // the hand came to it meanwhile
+      // the hand came to it meanwhile
+      const come = next && stepKey(next.step) === stepKey(flying.step);
       const { step, how } = come ? next : flying;
       flying = null;
       if (come) next = null;
