@@ -292,7 +292,7 @@ class Session:
         """What would be shown of the program that the "step" of a message makes, or, to "weigh" it,
         of what it costs: no state changes."""
         if message.get("do") == "weigh":
-            return self.trying.weigh(self.history[self.at])
+            return self.trying.weigh(self.cursor, self.history[self.at])
         asked = part(message, "step", dict)
         return self.trying.page(self.cursor, self.history[self.at], self.view, asked)
 
