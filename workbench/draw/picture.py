@@ -50,7 +50,8 @@ class Picture:
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
     other selections, and `cells`, by row and column, what the table does. `full` says all that is
     seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
-    a script shows the others.
+    a script shows the others. `amount` is the end of the caption that says how much: it is seen
+    whole.
     """
 
     strips: tuple[Scene, ...]
@@ -65,6 +66,7 @@ class Picture:
     full: str = ""
     track: Track | None = None
     about: str = ""
+    amount: str = ""
 
     @property
     def line_style(self) -> str:
@@ -135,6 +137,7 @@ def plain(picture: Picture) -> dict[str, Any]:
     return {
         "strips": [both_forms(strip) for strip in picture.strips],
         "caption": picture.caption,
+        "amount": picture.amount,
         "full": picture.full,
         "table": table_html(picture.table) if picture.table.rows else "",
         "line": picture.line_style,

@@ -59,8 +59,11 @@ function fillShown(body) {
   });
 }
 
-/** Make pictures beside each other as large as the narrowest of them allows, at one scale. */
+/** Make pictures beside each other as large as the narrowest of them allows, at one scale; one
+ * alone fills the pane. */
 export function fillBeside(pane) {
+  const all = pane.querySelectorAll(".wb-drawn");
+  if (all.length === 1) return fillPane(all[0]);
   const lows = [...pane.querySelectorAll(".wb-beside .wb-strips > svg[data-low]")];
   lower(lows, false);
   const scale = fillEqually(pane);

@@ -24,7 +24,7 @@ export function stagePane(program, machine, compare, found) {
 }
 
 const BOXES =
-  ".wb-top, .wb-told, .wb-body, .wb-notes, .wb-compare, .wb-compare > div > div, .wb-table";
+  ".wb-top, .wb-told, .wb-body, .wb-notes, .wb-compare, .wb-compared, .wb-drawn, .wb-table";
 
 /**
  * What scrolls can be reached by the keyboard, which then scrolls it; what does not is no stop.
@@ -48,7 +48,7 @@ export function reachable(root) {
     ends();
   };
   const ends = () => {
-    for (const box of root.querySelectorAll(".wb-body, .wb-compare")) moreOf(box);
+    for (const box of root.querySelectorAll(".wb-body, .wb-compare, .wb-compared")) moreOf(box);
     for (const listing of root.querySelectorAll(".wb-listing")) lineEnds(listing);
   };
   const soon = () => requestAnimationFrame(look);
