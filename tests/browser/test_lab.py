@@ -291,6 +291,13 @@ SCALES = """pane => [...pane.querySelectorAll(".wb-beside .wb-strips > svg")]
   .map(svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)"""
 
 
+# How wide and tall is what is drawn of the picture that is shown.
+INK = """(pane) => {
+  const drawn = [...pane.querySelectorAll(".wb-drawn svg")].map((o) => o.getBoundingClientRect());
+  return [Math.max(...drawn.map((box) => box.right)) - Math.min(...drawn.map((box) => box.left)),
+    Math.max(...drawn.map((box) => box.bottom)) - Math.min(...drawn.map((box) => box.top))];
+}"""
+CUT = "(lab) => lab.querySelectorAll('.wb-compare .wb-line[data-more]').length"
 BOTH_INSIDE = """(around) => {
   const pane = around.getBoundingClientRect();
   const shown = [...around.querySelectorAll('.wb-beside svg')]
@@ -307,20 +314,35 @@ def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain
     lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
     answer(lab)  # until then the pictures are covered
     lab.get_by_role("button", name="compare with the step before").click()
-    expect(lab.get_by_text("The picture is the same for both.")).to_be_visible()  # of tiles
-    expect(lab.locator(".wb-compare .wb-beside svg")).to_have_count(0)
+    expect(lab.get_by_text("same in both")).to_be_visible()  # of tiles
+    expect(lab.locator(".wb-compare .wb-drawn")).to_have_count(1)
+    for size in ((829, 598), (1280, 720)):
+        plain.page.set_viewport_size({"width": size[0], "height": size[1]})
+        lab.evaluate(QUIET)
+        on_the_right = lab.locator(".wb-compare .wb-versus-side").last
+        drawn, tabs, pane = (
+            part.evaluate("(it) => it.getBoundingClientRect()")
+            for part in (
+                on_the_right.locator(".wb-drawn"),
+                lab.locator(".wb-machine"),
+                on_the_right,
+            )
+        )
+        assert abs(tabs["bottom"] - pane["top"]) <= 1 and tabs["left"] == pane["left"]
+        assert drawn["width"] * drawn["height"] >= 0.6 * pane["width"] * pane["height"]
+        ink = on_the_right.evaluate(INK)
+        assert max(ink[0] / drawn["width"], ink[1] / drawn["height"]) > 0.9
+        assert lab.evaluate(CUT) == 0, "lines are broken, and none is cut"
     lab.get_by_role("button", name=re.compile("^all")).click()
     lab.get_by_role("button", name="compare with 0", exact=True).click()
     pane = lab.locator(".wb-compare")
-    left, right = pane.locator(".wb-columns > div").all()
+    left, right = pane.locator(".wb-versus-side").all()
     expect(left.locator(".wb-listing")).to_be_in_viewport()
     expect(right.locator(".wb-beside svg").filter(visible=True)).to_have_count(2)
     # what comes later may draw them once more
     plain.page.wait_for_function(BOTH_INSIDE, arg=pane.element_handle())
     one, other = pane.evaluate(SCALES)
     assert abs(one - other) < 0.01
-    for side in (".wb-program", ".wb-machine"):  # their tabs alone are no box
-        expect(lab.locator(side)).to_have_css("border-top-color", "rgba(0, 0, 0, 0)")
     expect(lab.locator(".wb-program .wb-tabs")).to_be_hidden()  # the programs stay TensorIR
     expect(lab.get_by_role("tab", name="memory")).to_be_visible()
     plain.page.set_viewport_size({"width": 829, "height": 598})
@@ -374,7 +396,7 @@ def test_branches_compare_and_more(plain: Plain):
     expect(lab.locator(".wb-compare table").first).to_contain_text("threads")
     accessible(plain.page, ".wb-compare")
     shoot(lab, "lesson-1-compare")
-    lab.locator(".wb-compare").get_by_role("button", name="stop comparing").click()
+    lab.get_by_role("button", name="stop comparing").click()  # the one that ends it
     expect(lab.locator(".wb-compare")).to_be_hidden()
     lab.locator(".wb-machine summary").click()  # the table twin
     expect(lab.locator(".wb-machine td", has_text="block 1, thread 1").first).to_be_visible()
@@ -653,7 +675,7 @@ def every_pane_of_every_step(root: Locator) -> None:
         if compare.is_disabled():
             continue  # the first
         compare.click()
-        expect(root.locator(".wb-compare")).to_contain_text("What differs")
+        expect(root.locator(".wb-compare")).to_contain_text("Compared with")
         expect(root.locator(".wb-compare")).not_to_contain_text("was not made")
         expect(root.get_by_role("tab")).to_have_count(0)  # of the one picture that was saved
         root.get_by_role("button", name="stop comparing").first.click()

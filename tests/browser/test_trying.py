@@ -90,7 +90,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     # what would be refused is told, and release takes nothing
     lab.get_by_role("button", name="fetch A_shared").click()
     drag(number(lab, "ax0_ax1_fused_1"), -1)
-    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, is refused: it runs")
+    expect(head).to_contain_text("✕ Can't let ax0_ax1_fused_1 be 8: i_1_j_1_fused, on threadIdx.x")
     accessible(page, ".wb-would-head")
     page.mouse.up()
     assert len(sch.history) == 24
@@ -103,6 +103,59 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     expect(head).to_be_hidden()
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
+
+
+# How far apart two boxes are, across and down; 0 where they touch or meet.
+APART = """([one, other]) => {
+  const [a, b] = [one, other].map((part) => part.getBoundingClientRect());
+  const far = (from, to) => Math.max(b[from] - a[to], a[from] - b[to], 0);
+  return [far('left', 'right'), far('top', 'bottom')];
+}"""
+
+
+def test_the_line_of_a_held_number_stays_and_what_it_is_tried_as_stands_at_it(
+    plain: Plain, sch: wb.Schedule
+) -> None:
+    """In a low pane, where lines are folded, and where the program is scrolled to its end."""
+    plain.page.set_viewport_size({"width": 829, "height": 598})
+    lab_ = wb.lab(sch, panes=["TensorIR", "tiles"])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    page, body = plain.page, lab.locator(".wb-program .wb-body")
+    head, hand = lab.locator(".wb-would-head"), lab.locator(".wb-tried-as:popover-open")
+    expect(lab.locator(".wb-costs")).to_contain_text("modelled")
+    lab.evaluate(QUIET)
+    number(lab, "k_0").scroll_into_view_if_needed()
+    top = number(lab, "k_0").evaluate("(it) => it.getBoundingClientRect().top")
+    at = number(lab, "k_0").bounding_box()
+    assert at
+    for value, told in ((32, "would be split(k, factors=[32, None])"), (64, "be 64: loop ax1 is")):
+        drag(number(lab, "k_0"), 1) if value == 32 else page.mouse.move(at["x"] + 45, at["y"])
+        expect(head).to_contain_text(told)
+        expect(hand).to_contain_text(f"16 → {value}")
+        held = lab.locator(".wb-held")
+        assert held.evaluate("(it) => it.getBoundingClientRect().top") == top
+        apart = page.evaluate(APART, [held.element_handle(), hand.element_handle()])
+        assert max(apart) <= 4, apart
+        # the strip has the height of the tabs: it lies on no line
+        gap = page.evaluate(APART, [head.element_handle(), body.element_handle()])
+        edges = [one.evaluate("(it) => it.getBoundingClientRect()") for one in (head, body)]
+        assert edges[0]["bottom"] <= edges[1]["top"] + 1 and gap[1] < 12
+        words = head.locator(".wb-would-told")
+        assert words.evaluate("(it) => it.getClientRects().length") == 1
+    fault = lab.locator(".wb-would-told").evaluate("(it) => getComputedStyle(it).color")
+    expect(hand).to_have_css("color", fault)
+    expect(hand).to_have_text("16 → 64 · 32 goes")  # told once the hand rests
+    marked = lab.locator(".wb-program .wb-faulty .wb-text")
+    expect(marked.filter(has_text="for ax0_ax1_fused_0 in range(1)")).to_have_count(1)
+    assert len(sch.history) == 24
+    shoot(page, "trying-refused")
+    plain.dark(True)
+    shoot(page, "trying-refused-dark")
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(hand).to_have_count(0)
+    expect(head).to_be_hidden()
+    expect(marked).to_have_count(0)
 
 
 def test_the_last_value_is_shown_also_where_an_earlier_one_is_waited_for_in_vain(
@@ -278,7 +331,7 @@ def test_a_saved_page_tries_the_numbers_that_it_was_given(
     expect(slider).to_have_attribute("aria-valuetext", "i_2: 4")
     expect(text).to_contain_text("i_2 < 4")
     lab.get_by_label("how often ax0_ax1_fused_1 runs").press("ArrowLeft")
-    expect(head).to_contain_text("✕ Can't retune step 14: step 16, bind, is refused: it runs")
+    expect(head).to_contain_text("✕ Can't let ax0_ax1_fused_1 be 8: i_1_j_1_fused, on threadIdx.x")
     lab.get_by_role("button", name="undo").click()
     expect(head).to_be_hidden()
     expect(slider).to_have_count(0)

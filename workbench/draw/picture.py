@@ -55,7 +55,8 @@ class Picture:
     seen, where the caption is one short line. What has a `track` is drawn at one of its times, and
     a script shows the others. Where there is nothing yet to draw, `act` is the step that changes
     that. `low` is the same, each time with fewer words, for panes in which these would meet, or
-    take the room of what is drawn.
+    take the room of what is drawn. `amount` is the end of the caption that says how much: it is
+    seen whole.
     """
 
     strips: tuple[Scene, ...]
@@ -70,6 +71,7 @@ class Picture:
     full: str = ""
     track: Track | None = None
     about: str = ""
+    amount: str = ""
     act: Act | None = None
     low: tuple[tuple[Scene, ...], ...] = ()
 
@@ -147,6 +149,7 @@ def plain(picture: Picture) -> dict[str, Any]:
     return {
         "strips": drawings(picture.forms),
         "caption": picture.caption,
+        "amount": picture.amount,
         "full": picture.full,
         "table": table_html(picture.table) if picture.table.rows else "",
         "line": picture.line_style,

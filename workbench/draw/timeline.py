@@ -38,6 +38,7 @@ def timeline_picture(found: Residence | None) -> Picture:
         full=f"{found.caption}\n{told[:1].upper()}{told[1:]}.",
         track=found.track,
         about=MODELLED,
+        amount=first.rpartition(" · ")[2],  # of the warps that there is room for
     )
 
 

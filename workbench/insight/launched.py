@@ -232,7 +232,8 @@ class Launch:
     def _device(self) -> Term:
         much = f"{short(self.bytes)} bytes"
         if self.bytes <= self.rates.cache:
-            return Term("device", 0.0, much, f"all {much} stay in L2 from run to run")
+            there = f"{much} in L2"
+            return Term("device", 0.0, there, f"{there}, where they stay from run to run")
         speed = self.rates.device
         words = f"{much}, each once, at {speed / 1e12:.3g} TB/s"
         stored: dict[Buffer, bool] = {}  # and not loaded

@@ -12,10 +12,11 @@ from workbench.diag import count_text
 from workbench.history.errors import NotThere, ScheduleError
 from workbench.history.history import HistoryNode
 from workbench.history.step import Ref, Step, value_text
-from workbench.history.trace import Trace
-from workbench.ir import Const, PrimFunc
+from workbench.history.trace import Trace, locate
+from workbench.ir import Const, PrimFunc, Var
 from workbench.schedule.arguments import as_given
 from workbench.verbs import primitive
+from workbench.verbs.primitive import Key
 
 Changes = Mapping[int, Mapping[str, Any]]
 Numbers = Callable[[int], int]
@@ -25,14 +26,16 @@ class StepsRefused(ScheduleError):
     """An earlier step that can't be changed, for what a later one says.
 
     That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
-    anything in it: by `followed`, which did. Steps are counted as a trace prints them; `numbered`
-    tells the same with other numbers, such as those that a history shows.
+    anything in it: by `followed`, which did. `beside` is the loop that it has to run as often as,
+    and how often that is. Steps are counted as a trace prints them; `told_of` tells the same of
+    what was asked for in other words, "let `i` be 4", with the numbers that a history shows.
     """
 
     step: int = 0
     also: Changes = MappingProxyType({})
     followed: Cursor | None = None
-    numbered: Callable[[Numbers], StepsRefused]
+    beside: tuple[Var, int] | None = None
+    told_of: Callable[[str, Numbers], StepsRefused]
 
 
 class Cursor(Protocol):
@@ -102,12 +105,13 @@ def retuned(
 @dataclass(frozen=True)
 class _Stopped:
     """The step at which the rest could not be taken, why, and the change of a step before it that
-    would let it pass, where that is known."""
+    would let it pass, where that is known; the loop that its own has to run as often as."""
 
     place: int
     step: Step
     error: ScheduleError
     tied: dict[int, dict[str, Any]] | None
+    beside: tuple[Var, int] | None
 
 
 def _replayed(
@@ -125,7 +129,7 @@ def _replayed(
             trial.take_step(place, _changed(step, changes.get(place, {})))
         except ScheduleError as error:
             tied = None if place in changes else _tied(trial, step, steps, changes)
-            return trial, _Stopped(place, step, error, tied)
+            return trial, _Stopped(place, step, error, tied, _beside(trial, step, error))
     return trial, None
 
 
@@ -149,7 +153,8 @@ def _tied(
     loop, axis = (*step.args, None, None)[:2]
     if step.verb != "bind" or not isinstance(loop, Ref) or loop.out is None:
         return None
-    split, extent = steps[loop.step - 1], _bound(trial, axis)
+    split, found = steps[loop.step - 1], _bound(trial, axis)
+    extent = found and found[1]
     factors = dict(split.kwargs).get("factors")
     if split.verb != "split" or loop.step <= min(changes) or loop.step in changes:
         return None
@@ -159,12 +164,33 @@ def _tied(
     return {loop.step: {"factors": changed}}
 
 
-def _bound(trial: Cursor, axis: object) -> int | None:
-    """How many threads the program has on `axis`; None where nothing is bound to it yet."""
-    for loop in trial.node.places[trial.func.name].loops.values():
+def _bound(trial: Cursor, axis: object) -> tuple[Var, int] | None:
+    """The loop that is bound to `axis` and how many threads that is; None where there is none."""
+    for var, loop in trial.node.places[trial.func.name].loops.items():
         if loop.thread == axis and isinstance(loop.extent, Const):
-            return int(loop.extent.value)
+            return var, int(loop.extent.value)
     return None
+
+
+def _beside(trial: Cursor, step: Step, error: ScheduleError) -> tuple[Var, int] | None:
+    """The loop that a `bind` is refused for, since its own would run another number of times."""
+    found = _bound(trial, step.args[1]) if step.verb == "bind" and len(step.args) > 1 else None
+    return found if found and f"but `{found[0].name}`, bound to it" in error.args[0] else None
+
+
+def remains_of(node: HistoryNode, number: int) -> list[Key]:
+    """The loops of its program that the `number`-th step worked on, or what they became.
+
+    The blocks, where it worked on no loop.
+    """
+    taken = node.after(number)
+    assert taken.step is not None and taken.parent is not None
+    found = [locate(ref, taken.parent, taken.step.func) for ref in taken.step.refs()]
+    now = [key for key in found if key is not None]
+    for later in node.path()[number:]:
+        now = [one for key in now for one in later.became.get(key, (key,))]
+    there = [key for key in dict.fromkeys(now) if node.holds(key)]
+    return [key for key in there if isinstance(key, Var)] or there
 
 
 def _spoilt(
@@ -173,9 +199,10 @@ def _spoilt(
     asked: str,
     hint: str,
     follow: Changes,
+    act: str = "",
     of: Numbers = lambda place: place,
 ) -> StepsRefused:
-    """The refusal of a later step as that of the change of an earlier one."""
+    """The refusal of a later step as that of the change of an earlier one, or of an `act`."""
     step, error = stopped.step, stopped.error
     taking, told = (f"step {n}, {step.verb}" for n in (stopped.place, of(stopped.place)))
     whole = error.args[0].rstrip(".").replace(f"Can't take {taking}", f"Can't take {told}")
@@ -184,13 +211,26 @@ def _spoilt(
     if isinstance(error, NotThere):
         reason = f"{error.kind} `{error.name}`, which it works on, is not there with these numbers"
         found = ""
+    headline = f"Can't retune step {of(number)}: {told}, is refused: {reason}"
+    if act:
+        headline = f"Can't {act}: {_shortly(stopped, reason)} ({told})"
     refused = StepsRefused(
-        f"Can't retune step {of(number)}: {told}, is refused: {reason}",
+        headline,
         asked=asked,
         where=error.where,
         detail=f"{step.text}\n{found}".rstrip(),
         hint=hint,
     )
-    refused.step, refused.also = stopped.place, follow
-    refused.numbered = partial(_spoilt, stopped, number, asked, hint, follow)
+    refused.step, refused.also, refused.beside = stopped.place, follow, stopped.beside
+    refused.told_of = partial(_spoilt, stopped, number, asked, hint, follow)
     return refused
+
+
+def _shortly(stopped: _Stopped, reason: str) -> str:
+    """Why a step is refused, in the words of one who looks at a number alone."""
+    if stopped.beside:
+        (loop, extent), axis = stopped.beside, stopped.step.args[1]
+        return f"`{loop.name}`, on {axis} too, runs {count_text(extent, 'time')}"
+    if isinstance(stopped.error, NotThere):
+        return f"{stopped.error.kind} `{stopped.error.name}` is not there then"
+    return reason

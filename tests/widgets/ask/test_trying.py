@@ -93,6 +93,7 @@ def test_a_number_that_no_split_made_tries_a_new_split_and_takes_it() -> None:
     before = json.dumps([lab.session.state, len(sch.history)], default=str)
     page = tried(lab, place=key_of(lab, "j"), value=4)
     assert page["told"] == "split(j, factors=[None, 4])" and page["picture"]
+    assert page["names"][page["held"]]["name"] == "j_1"  # whose number it is
     assert "for i, j_0, j_1, k in T.grid(8, 2, 4, 8):" in text_of(page)
     assert json.dumps([lab.session.state, len(sch.history)], default=str) == before
     lab.session.ask({"do": "apply", "place": key_of(lab, "j"), "value": 4})
@@ -143,8 +144,10 @@ def test_a_refusal_on_a_branch_names_steps_as_the_history_does() -> None:
     numbers = [node.id for node in sch.node.path()]
     assert numbers[3:6] == [3, 24, 25]
     page = tried(lab, place=key_of(lab, "ax0_ax1_fused_1"), value=2)
-    refused = f"Can't retune step {numbers[14]}: step {numbers[16]}, bind, is refused: "
-    assert page["refusal"]["headline"].startswith(refused)
+    assert page["refusal"]["headline"] == (
+        "Can't let `ax0_ax1_fused_1` be 2: `i_1_j_1_fused`, on threadIdx.x too, runs 16 times "
+        f"(step {numbers[16]}, bind)."
+    )
     with pytest.raises(ScheduleError, match="Can't retune step 14: step 16, bind, is refused: "):
         sch.retune(14, factors=[None, 2, 4])  # of the trace, which counts from 1
 
@@ -157,12 +160,48 @@ def test_a_refusal_of_a_trace_that_is_cut_short_names_its_steps_so_too() -> None
     sch.reorder("j", "k", i_0, i_1)
     with pytest.raises(StepsRefused) as refused:
         sch.retune(1, factors=[8])
-    numbered = refused.value.numbered(lambda n: sch.node.after(n).id)
-    assert numbered.headline == (
-        "Can't retune step 2: step 3, reorder, is refused: loop `i_1`, which it works on, is not "
-        "there with these numbers."
+    told = refused.value.told_of("let `i_0` be 8", lambda n: sch.node.after(n).id)
+    assert told.headline == (
+        "Can't let `i_0` be 8: loop `i_1` is not there then (step 3, reorder)."
     )
-    assert numbered.detail == "reorder(j, k, i_0, i_1)"
+    assert told.detail == "reorder(j, k, i_0, i_1)"
+
+
+def named(lab: Lab, *keys: str) -> list[str]:
+    return [lab.session.page["names"][key]["name"] for key in keys]
+
+
+def test_a_refused_number_is_told_with_its_place_and_the_nearest_that_goes() -> None:
+    lab = wb.lab(finished())
+    page = tried(lab, place=key_of(lab, "k_0"), value=64)  # and k_1 has one turn left
+    assert page["refusal"]["headline"] == (
+        "Can't let `k_0` be 64: loop `ax1` is not there then (step 13, fuse)."
+    )
+    assert named(lab, *page["places"]) == [f"ax0_ax1_fused_{k}" for k in range(3)]
+    assert page["instead"] is None
+    assert weighed(lab, place=key_of(lab, "k_0"), value=64) == {"goes": 32}
+    assert weighed(lab, place=key_of(lab, "k_0"), value=3) == {}  # which is no number of it
+
+
+def test_a_refused_number_names_the_one_that_it_is_tied_to() -> None:
+    sch = wb.Schedule(matmul(64))
+    *_, thread, _ = sch.split("i", factors=[None, 4, 4])
+    sch.reorder(thread, "j", "k")
+    sch.bind(thread, "threadIdx.x")
+    copy = sch.cache_read("C", 0, "shared")
+    sch.compute_at(copy, thread)
+    fused = sch.fuse(*sch.get_loops(copy)[-2:])
+    own, _ = sch.split(fused, factors=[4, None])
+    sch.bind(own, "threadIdx.x")
+    lab = wb.lab(sch)
+    page = tried(lab, place=key_of(lab, "ax0_ax1_fused_0"), value=8)
+    assert page["refusal"]["headline"] == (
+        "Can't let `ax0_ax1_fused_0` be 8: `i_1`, on threadIdx.x too, runs 4 times (step 8, bind)."
+    )
+    assert named(lab, *page["places"], page["instead"]) == ["ax0_ax1_fused_0", "i_1"]
+    assert page["refusal"]["hint"] == ("drag the number of `i_1`: what is tied to it follows")
+    followed = tried(lab, place=page["instead"], value=8)
+    assert "split(ax0_ax1_fused, factors=[8, None]) as step 7" in followed["told"]
 
 
 def test_a_number_of_the_last_step_promises_no_steps_after_it() -> None:

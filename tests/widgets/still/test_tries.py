@@ -51,10 +51,9 @@ def test_a_value_that_is_refused_says_why(lab: Lab):
     made = tries(lab.session, numbers)[0]["made"]
     told = [one["refusal"]["headline"] for values in made.values() for one in values.values()]
     assert told == [
-        "Can't retune step 14: step 16, bind, is refused: it runs 8 times, but "
-        "`i_1_j_1_fused`, bound to it in this kernel, 16\u2026",
-        "Can't retune step 4: step 13, fuse, is refused: loop `ax1`, which it works on, is not "
-        "there with these numbers.",
+        "Can't let `ax0_ax1_fused_1` be 8: `i_1_j_1_fused`, on threadIdx.x too, runs 16 times "
+        "(step 16, bind).",
+        "Can't let `k_0` be 64: loop `ax1` is not there then (step 13, fuse).",
     ]
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from workbench.diag import Fail
+from workbench.diag import Fail, count_text
 from workbench.history.handles import handle_of
 from workbench.history.history import HistoryNode
 from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
-from workbench.schedule.retuning import StepsRefused
+from workbench.schedule.retuning import StepsRefused, remains_of
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import part
 from workbench.widgets.page.cost_bar import shown_bar, shows_time
@@ -27,6 +27,9 @@ from workbench.widgets.page.view import View
 
 KEPT = 32
 """So many programs that were tried are kept: a hand goes to and fro."""
+
+NEAREST = 4
+"""Values that are tried to tell which one goes where another is refused, at most."""
 
 Made = tuple[Schedule, Var | BlockId, str]
 
@@ -45,10 +48,20 @@ class Trying:
     def page(self, cursor: Schedule, at: HistoryNode, view: View, asked: Mapping[str, Any]) -> Any:
         """What is shown of the program that a step would make, or why it would not be taken."""
         try:
-            trial, _, told = self._try(cursor, at, asked)
+            trial, thing, told = self._try(cursor, at, asked)
         except Fail as fail:
-            return {"refusal": refusal(fail)}
-        return {"told": told, **tried_page(trial.node, at, view, self.desk)}
+            return {"refusal": refusal(fail), **self._clash(at, fail)}
+        held = thing if "value" in asked and isinstance(thing, Var) else None
+        return {"told": told, **tried_page(trial.node, at, view, self.desk, held)}
+
+    def _clash(self, at: HistoryNode, fail: Fail) -> dict[str, Any]:
+        """Where a later step refuses a number: what it works on, and the number to drag instead."""
+        if not isinstance(fail, StepsRefused):
+            return {}
+        keys, instead = self.desk.keys, None
+        if fail.beside and _drags(at, fail.beside[0], self.desk):
+            instead = keys.of(fail.beside[0])
+        return {"places": [*map(keys.of, remains_of(at, fail.step))], "instead": instead}
 
     def every(
         self, cursor: Schedule, at: HistoryNode, views: Sequence[View], asked: Mapping[str, Any]
@@ -73,14 +86,14 @@ class Trying:
     def weigh(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What the program that a step would make costs, beside what `at` does, which is shown.
 
-        Nothing where it would not be taken. What takes long is not worked out, nor what is not to
-        be seen.
+        What takes long is not worked out, nor what is not to be seen. Nothing where it would not be
+        taken; of a number, the nearest one on the way back that would.
         """
         desk = self.desk
         try:
             func = self._try(cursor, at, asked)[0].node.func
         except Fail:
-            return {}
+            return self._goes(cursor, at, asked) if "value" in asked else {}
         counts = "costs" not in desk.slow and not desk.hides("counts", at.func, func)
         times = "time" not in desk.slow and shows_time(desk, at.func, func)
         for one in map(desk.at, (at.func, func)):
@@ -94,6 +107,20 @@ class Trying:
             "costs": shown_costs(desk, at.func, func),
             "bar": {**bar, "rows": []} if "marks" in bar else bar,
         }
+
+    def _goes(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            _, grip, _ = self._held(at, asked)
+        except Fail:
+            return {}  # it has no such number
+        value, own = asked["value"], grip.value
+        back = [n for n in grip.ways if min(own, value) <= n <= max(own, value) and n != value]
+        for near in sorted(back, key=lambda n: abs(n - value))[:NEAREST]:
+            with suppress(Fail):
+                if near != own:
+                    self._try(cursor, at, {**asked, "value": near})
+                return {"goes": near}
+        return {}
 
     def take(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> str:
         """Take the step, which is not made again if it was tried last; the place to go on at.
@@ -115,7 +142,9 @@ class Trying:
                 words += "."
             self.desk.dragged[cursor.node.id] = Dragged(at, words)
             return self.desk.keys.of(thing)
-        return steps.next_place(cursor, self.desk, thing)
+        old = self.desk.keys.thing(asked["place"]) if "value" in asked else thing
+        assert isinstance(old, (Var, BlockId))
+        return steps.next_place(cursor, self.desk, old)
 
     def _try(self, cursor: Schedule, at: HistoryNode, asked: Mapping[str, Any]) -> Made:
         """`_take`, or what came of it among those that were tried last."""
@@ -134,10 +163,29 @@ class Trying:
             loop, grip, factors = self._held(at, asked)
             if grip.step is None:
                 trial.apply("split", handle_of(trial.history, loop), factors=factors)
-                return trial, loop, trial.node.label
-            return _retune(trial, at, grip.step, grip.place, factors)
+                made = trial.node.keys[grip.place]
+                assert isinstance(made, Var)
+                return trial, made, trial.node.label
+            try:
+                return _retune(trial, at, grip.step, grip.place, factors)
+            except StepsRefused as refused:
+                raise self._of_number(at, loop, asked["value"], refused) from None
         thing = steps.take(trial, at, self.desk, asked)
         return trial, thing, trial.node.label
+
+    def _of_number(
+        self, at: HistoryNode, loop: Var, value: int, refused: StepsRefused
+    ) -> StepsRefused:
+        """The refusal in the words of a number that is held, with its steps as the history has."""
+        name = self.desk.names(at.func).about[self.desk.keys.of(loop)]["name"]
+        told = refused.told_of(f"let `{name}` be {value}", lambda n: at.after(n).id)
+        if refused.beside:
+            beside, extent = refused.beside
+            threads = count_text(extent, "thread")
+            told.hint = f"choose a number with which there are {threads}, as now"
+            if _drags(at, beside, self.desk):
+                told.hint = f"drag the number of `{beside.name}`: what is tied to it follows"
+        return told
 
     def _held(
         self, at: HistoryNode, asked: Mapping[str, Any]
@@ -165,8 +213,7 @@ def _retune(
         trial.retune(step, factors=factors)
     except StepsRefused as refused:
         if not isinstance(refused.followed, Schedule):
-            # as the history numbers them, where a branch counts on
-            raise refused.numbered(lambda n: at.after(n).id) from None
+            raise
         trial = refused.followed
         changed |= {*refused.also}
     # a branch counts on: a step's number is that of its node, which the history shows
@@ -174,3 +221,9 @@ def _retune(
     made = trial.node.after(step).keys[place]
     assert isinstance(made, Var)
     return trial, made, "; ".join(told)
+
+
+def _drags(at: HistoryNode, loop: Var, desk: Desk) -> bool:
+    """Whether the program of `at` has the number of that loop, which can be dragged."""
+    grip = grip_of(at, loop, desk.offered) if at.holds(loop) else None
+    return grip is not None and grip.step is not None

@@ -26,7 +26,7 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     """The diff from `a` to `b`, what differs and what is the same, and the pictures in `view`.
 
     Each picture is chosen for its own program: the other may have other axes and buffers. Where
-    both are the same there is none.
+    both are the same there is one.
     """
     one, other = functions(a, b)
     shown, timed = (not desk.hides(what, one, other) for what in TOPICS)
@@ -54,14 +54,13 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
         "costs": shown_costs(desk, one, other),
         "bar": shown_bar(desk, one, other),
         "times": _timing(one, other) if timed else {"offer": False, "text": ""},
-        "pictures": [] if alike else pictures,
-        "alike": SAME if alike else "",
+        "pictures": [{**pictures[1], "title": SAME}] if alike else pictures,
         "open": desk.waiting(one, other),
     }
 
 
 SEEN = 3  # rows of what differs that are seen at once: pictures have room below them
-SAME = "The picture is the same for both."
+SAME = "same in both"
 TOPICS: tuple[Topic, ...] = ("counts", "time")
 
 
@@ -107,7 +106,7 @@ def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
     return {"offer": False, "text": known}
 
 
-OTHER_RUNS = "of other runs"  # why there is no ratio
+OTHER_RUNS = "recorded in different runs"  # why there is no ratio
 NO_TIMES = "No times are shown: {why}, and none were recorded of both programs on one device."
 
 
@@ -134,7 +133,7 @@ def _told(table: Table) -> list[Table]:
     same = tuple((name, before) for name, before, _, change in table.rows if change == "same")
     differs = sorted(
         (row for row in table.rows if row[-1] != "same"),
-        key=lambda row: row[-1] not in ("", OTHER_RUNS),
+        key=lambda row: row[-1] != "" and OTHER_RUNS not in str(row[-1]),
     )
     parts = (tuple(differs[:SEEN]), tuple(differs[SEEN:]))
     return [*(Table(table.columns, rows) for rows in parts), Table(("counted", "both"), same)]
@@ -150,18 +149,22 @@ def _hidden(a: HistoryNode, b: HistoryNode) -> Table:
 
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
-    """Recorded times where both have one on a device; without a ratio: they are of other runs."""
+    """Recorded times where both have one on a device; without a ratio: they may be of two runs."""
     left, right = ({timing.device: timing for timing in recorded_times(func)} for func in (a, b))
-    return [
-        (
-            f"recorded time on {device}, {left[device].date}",
-            f"{in_digits(left[device].median * 1e6)} µs",
-            f"{in_digits(right[device].median * 1e6)} µs",
-            OTHER_RUNS,
-        )
-        for device in left
-        if device in right
-    ]
+    rows = []
+    for device in left:
+        if device in right:
+            before, after = (timings[device].median * 1e6 for timings in (left, right))
+            name = f"recorded time on {device}, {left[device].date}"
+            change = f"{_less(before, after)} µs, {OTHER_RUNS}"
+            rows.append((name, f"{in_digits(before)} µs", f"{in_digits(after)} µs", change))
+    return rows
+
+
+def _less(before: float, after: float) -> str:
+    """How much more or less, in as many places as the longer of both is told in."""
+    places = len(in_digits(max(before, after)).partition(".")[2])
+    return f"{after - before:+,.{places}f}"
 
 
 def _change(before: int | str, after: int | str) -> str:

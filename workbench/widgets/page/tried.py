@@ -16,12 +16,14 @@ from workbench.widgets.page.texts import program_lines, text_pane
 from workbench.widgets.page.view import View
 
 
-def tried_page(node: HistoryNode, at: HistoryNode, view: View, desk: Desk) -> dict[str, Any]:
+def tried_page(
+    node: HistoryNode, at: HistoryNode, view: View, desk: Desk, held: Var | None = None
+) -> dict[str, Any]:
     """The open panes of the program of `node`, told apart from that of `at`, which is shown.
 
     Its lines are its own, not among those that the lab keeps. A loop, block or buffer that stands
-    where another one stood before has the key of that one, so that it stays marked. What an open
-    question hides is hidden.
+    where another one stood before has the key of that one, so that it stays marked. `held` is the
+    loop whose number is tried. What an open question hides is hidden.
     """
     keys, lines = _keys(node, at, desk), Lines()
     names = names_of(node.func, keys)
@@ -39,6 +41,7 @@ def tried_page(node: HistoryNode, at: HistoryNode, view: View, desk: Desk) -> di
         "text": {"label": "the program that it would be", "now": True, **pane},
         "lines": lines.all,
         "picture": made or None,
+        "held": None if held is None else keys.of(held),
     }
 
 

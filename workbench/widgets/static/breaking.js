@@ -90,7 +90,7 @@ export function foundPane(lab) {
     if (!broken) return body.replaceChildren();
     const running = lab.status.kind === "running";
     const run = h(
-      "button.wb-go",
+      "button.wb-act",
       { disabled: running, "data-f": "find", onclick: () => lab.send({ do: "find" }) },
       "▶ run it on the emulator",
     );

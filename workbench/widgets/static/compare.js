@@ -1,4 +1,5 @@
-// Two nodes side by side: what differs, the diff of the programs, pictures at one scale.
+// Two nodes side by side: left what differs and the diff of the programs, right, below the tabs of
+// pictures, both pictures at one scale, or one where they are the same.
 
 import { codeView } from "./code.js";
 import { h, markup, oneStop, prose } from "./dom.js";
@@ -9,7 +10,8 @@ import { timesTable } from "./run.js";
 export function comparePane(lab) {
   const pane = h("section.wb-pane.wb-compare", { "aria-label": "Comparison" });
   const settle = oneStop(pane);
-  new ResizeObserver(() => fillBeside(pane)).observe(pane);
+  const pictures = h("div.wb-compared");
+  new ResizeObserver(() => fillBeside(pictures)).observe(pictures);
   return { pane, draw, inputs: () => [lab.against, lab.comparison(), lab.offline, running()] };
 
   function running() {
@@ -32,8 +34,8 @@ export function comparePane(lab) {
   }
 
   function beside({ title, picture }) {
-    const parts = [...pictureView(picture, title), sayingView(picture, title)];
-    return h("div", {}, h("h4", { title }, title), ...parts);
+    const drawn = h("div.wb-drawn", {}, pictureView(picture, title));
+    return h("div", {}, h("h4", { title }, title), drawn, sayingView(picture, title));
   }
 
   /** What differs, and, folded, what else, and what is the same. */
@@ -59,42 +61,26 @@ export function comparePane(lab) {
     if (pane.hidden) return pane.replaceChildren();
     pane.toggleAttribute("data-fixed", lab.offline); // no Python compares another picture
     const a = lab.node(lab.against);
-    const title = h(
-      "div.wb-row",
-      {},
-      h("h3", {}, `Compared with ${a.id} ${a.label}`),
-      h("button", { onclick: () => lab.setCompare(null), "data-f": "stop" }, "stop comparing"),
-    );
-    if (!compared) {
-      pane.replaceChildren(
-        title,
-        h(
-          "p.wb-hint",
-          {},
-          lab.offline ? "These two were not compared before the page was saved." : "Comparing…",
-        ),
-      );
-      return;
-    }
-    const page = { names: compared.names };
+    const title = h("h3", {}, `Compared with ${a.id} ${a.label}`);
+    const told = h("div.wb-compared", {}, compared ? text(compared) : h("p.wb-hint", {}, none()));
+    pictures.replaceChildren(h("div.wb-beside", {}, (compared?.pictures ?? []).map(beside)));
     pane.replaceChildren(
-      title,
-      h(
-        "div.wb-columns",
-        {},
-        h("div", {}, h("h4", {}, "The programs"), ...codeView(compared.text, page, lab.lines)),
-        h(
-          "div",
-          {},
-          h("h4", {}, "What differs"),
-          ...differences(compared),
-          ...times(compared).filter(Boolean),
-          compared.alike ? h("p.wb-note", {}, compared.alike) : null,
-          h("div.wb-beside", {}, compared.pictures.map(beside)),
-        ),
-      ),
+      h("div.wb-versus-side", {}, title, told),
+      h("div.wb-versus-side", {}, pictures),
     );
-    fillBeside(pane);
+    fillBeside(pictures);
     settle();
+  }
+
+  function none() {
+    return lab.offline ? "These two were not compared before the page was saved." : "Comparing…";
+  }
+
+  function text(compared) {
+    return [
+      ...differences(compared),
+      ...times(compared).filter(Boolean),
+      ...codeView(compared.text, { names: compared.names }, lab.lines),
+    ];
   }
 }

@@ -90,8 +90,11 @@ function fillShown(body, most) {
   };
 }
 
-/** Make pictures beside each other as large as the narrowest of them allows, at one scale. */
+/** Make pictures beside each other as large as the narrowest of them allows, at one scale; one
+ * alone fills the pane. */
 export function fillBeside(pane) {
+  const all = pane.querySelectorAll(".wb-drawn");
+  if (all.length === 1) return fillPane(all[0]);
   const pictures = [...pane.querySelectorAll(".wb-beside .wb-picture")];
   for (let low = 0; ; low++) {
     const last = showForm(pictures, low);

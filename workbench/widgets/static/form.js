@@ -26,7 +26,7 @@ export function verbForm(lab, verb, apply) {
     event.preventDefault();
     apply(asked());
   };
-  const button = h("button.wb-go", { type: "submit", onclick }, `apply ${verb.name}`);
+  const button = h("button.wb-act", { type: "submit", onclick }, `apply ${verb.name}`);
   const form = h(
     "form.wb-form",
     {

@@ -4,8 +4,10 @@
 import { h } from "./dom.js";
 
 const LOOP_HEAD = /^\s*for (.+?) in [\w.]+\((\d+(?:, \d+)*)/;
+const GRIP_HEAD = /^\s*(for|with)\b/;
 const GRIP_STEP = 14; // px of a drag from one value to the next
 const GRIP_MEANS = 0.2; // of that, after which the hand is on its way to the next
+const GRIP_BESIDE = 2; // px between a number and what it is tried as
 
 /**
  * The slider of a loop's number, for its menu; Enter takes what it is at, as `take` does. What
@@ -57,15 +59,72 @@ function tryValue(trying, key, grip, value, tell = () => {}) {
   else trying.ask({ place: key, value });
 }
 
-/** Let the numbers of loops in `body`, a program, be dragged: release takes, Escape puts back. */
-export function gripNumbers(lab, trying, body) {
+/**
+ * Let the numbers of loops in `body`, a program, be dragged: release takes, Escape puts back. The
+ * line of one that is held stays where it is. `mark` is called whenever the program is drawn, as
+ * `redraw` does, and `stand` once its lines have their places.
+ */
+export function gripNumbers(lab, trying, body, redraw) {
   let held = null; // the number that the hand is on: its key and grip, where it was, what it is at
   let dragged = false; // the click that ends a drag opens nothing
+  // in the top layer, as what is carried is
+  const hand = h("div.wb-tried-as", { "aria-hidden": "true", popover: "manual" });
 
   function mark() {
-    const { grips } = lab;
-    const lines = ".wb-line:not(.wb-gone, .wb-was) > .wb-text";
-    for (const line of body.querySelectorAll(lines)) markLine(line, grips);
+    const { places = [], instead } = lab.tried ?? {};
+    for (const line of body.querySelectorAll(".wb-line:not(.wb-gone, .wb-was) > .wb-text")) {
+      markLine(line, lab.grips);
+      const head = GRIP_HEAD.test(line.textContent) ? [...line.querySelectorAll(".wb-mark")] : [];
+      const refuses = head.some(({ dataset }) => places.includes(dataset.k));
+      line.parentElement.classList.toggle("wb-faulty", refuses);
+    }
+    numberOf(instead)?.classList.add("wb-instead");
+  }
+
+  const numberOf = (key) => key && body.querySelector(`[data-grip="${key}"]`);
+
+  /** Let the number that is held stand below the hand, and say what it is tried as. */
+  function stand() {
+    const number = numberOf(held?.key);
+    const listing = body.querySelector(".wb-listing");
+    if (!number || !listing) return;
+    const off = () => number.getBoundingClientRect().top - held.top;
+    body.scrollTop += off();
+    const rest = off(); // at an end of the program nothing scrolls
+    if (rest < 0) listing.style.paddingTop = `${-rest}px`;
+    if (rest > 0) listing.style.paddingBottom = `${rest}px`;
+    if (rest > 0) body.scrollTop += rest;
+    tell(number);
+  }
+
+  /** What it was and what it is tried as, beside it; whether that goes, and else which does. */
+  function tell(number) {
+    const { refusal, step, goes } = lab.tried ?? {};
+    const { value, grip } = held;
+    const not = Boolean(refusal) && step.value === value;
+    number.classList.add("wb-held");
+    number.classList.toggle("wb-held-not", not);
+    if (value === grip.value) return hide();
+    hand.textContent = `${grip.value} → ${value}${not && goes ? ` · ${goes} goes` : ""}`;
+    hand.classList.toggle("wb-would-not", not);
+    if (!hand.matches(":popover-open")) hand.showPopover();
+    const { left, top, bottom } = number.getBoundingClientRect();
+    const above = top - hand.offsetHeight - GRIP_BESIDE;
+    const y = above < body.getBoundingClientRect().top ? bottom + GRIP_BESIDE : above;
+    const x = Math.min(left, document.documentElement.clientWidth - hand.offsetWidth);
+    hand.style.translate = `${x}px ${y}px`;
+  }
+
+  const hide = () => hand.matches(":popover-open") && hand.hidePopover();
+
+  /** Nothing is held any more; what is tried is shown until it is taken or dropped. */
+  function release() {
+    held = null;
+    hide();
+    if (lab.holds) {
+      lab.holds = false;
+      redraw();
+    }
   }
 
   function markLine(line, grips) {
@@ -77,7 +136,9 @@ export function gripNumbers(lab, trying, body) {
     const numbers = found[2].split(", ").reverse();
     for (const [k, number] of numbers.entries()) {
       const name = names[numbers.length - 1 - k];
-      const key = marks.find((mark) => mark.textContent === name)?.dataset.k;
+      const loop = marks.find((mark) => mark.textContent === name)?.dataset.k;
+      // a new split has another loop in its place
+      const key = loop && loop === lab.tried?.held ? lab.tried.step.place : loop;
       if (grips[key]?.values.length > 1) wrap(line, to - number.length, to, key, grips[key]);
       to -= number.length + ", ".length;
     }
@@ -107,7 +168,8 @@ export function gripNumbers(lab, trying, body) {
     event.preventDefault(); // selects no text
     document.addEventListener("keydown", onKey);
     const grip = lab.grips[key];
-    held = { key, grip, x: event.clientX, value: grip.value };
+    const { top } = numberOf(key).getBoundingClientRect();
+    held = { key, grip, x: event.clientX, top, value: grip.value };
     body.setPointerCapture(event.pointerId);
   });
   body.addEventListener("pointermove", ({ clientX }) => {
@@ -117,7 +179,9 @@ export function gripNumbers(lab, trying, body) {
     const place = grip.values.indexOf(grip.value) + Math.round(far);
     const value = grip.values[Math.min(Math.max(place, 0), grip.values.length - 1)];
     if (value !== held.value) {
-      [held.value, dragged] = [value, true];
+      [held.value, dragged, lab.holds] = [value, true, true];
+      const number = numberOf(key);
+      if (number) tell(number);
       tryValue(trying, key, grip, value);
     }
     const over = far - Math.round(far);
@@ -126,12 +190,12 @@ export function gripNumbers(lab, trying, body) {
   });
   body.addEventListener("pointerup", () => {
     const moved = held && held.value !== held.grip.value;
-    held = null;
+    release();
     if (moved) trying.take();
   });
   const leave = () => {
     if (held) trying.drop();
-    held = null;
+    release();
   };
   body.addEventListener("pointerdown", ({ isPrimary }) => isPrimary || leave());
   body.addEventListener("lostpointercapture", leave);
@@ -139,7 +203,7 @@ export function gripNumbers(lab, trying, body) {
   function onKey({ key }) {
     if (key !== "Escape" && body.isConnected) return;
     document.removeEventListener("keydown", onKey);
-    held = null;
+    release();
     trying.drop();
   }
   const ended = (event) => {
@@ -147,5 +211,5 @@ export function gripNumbers(lab, trying, body) {
     dragged = false;
   };
   body.addEventListener("click", ended, true);
-  return { mark };
+  return { mark, stand, hand };
 }

@@ -83,7 +83,7 @@ export function guessRow(lab) {
       axis,
       number,
       h("span", { "aria-hidden": "true" }, guess.unit),
-      h("button.wb-go", { type: "submit", "data-f": "guess" }, "guess"),
+      h("button.wb-act", { type: "submit", "data-f": "guess" }, "guess"),
       h("button", { type: "button", "data-f": "skip", onclick: skip }, "skip"),
     );
 

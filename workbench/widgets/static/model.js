@@ -9,6 +9,7 @@ export class Lab {
     this.redo = new Map(); // node -> the child that was left last
     this.carries = false; // whether a loop or block of the program is carried,
     this.onLine = false; // over a line of it by hand: then its text stays as it is
+    this.holds = false; // whether a number of the program is dragged: then its line stays
     this.gone = false; // whether the kernel that answers was restarted or shut down
   }
 

@@ -49,7 +49,10 @@ function stripsOf(picture, label, moves) {
 export function sayingView(picture, label) {
   if (!picture || picture.refusal || !(picture.strips.length || picture.track)) return null;
   const kind = h("span.wb-kind", {}, picture.kind);
-  const caption = h("span.wb-caption", {}, ...prose(picture.caption));
+  const { amount } = picture;
+  const first = amount ? picture.caption.slice(0, -amount.length) : picture.caption;
+  const much = amount && h("b.wb-amount", {}, amount);
+  const caption = h("span.wb-caption", {}, h("span", {}, prose(first)), much || null);
   return h(
     "details.wb-saying",
     { title: "in words, and as a table" },

@@ -22,11 +22,11 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
-  const changes = changesIn(body, () => lab.carries);
+  const changes = changesIn(body, () => lab.carries || lab.holds);
   const copy = h("button.wb-copy", { "data-f": "copy", onclick: copyText }, "copy");
   const broken = brokenHead(lab);
-  const grips = gripNumbers(lab, trying, body);
   const anew = () => keepFocus(pane, draw);
+  const grips = gripNumbers(lab, trying, body, anew);
   const carried = carrying(lab, trying, asked, body, would, anew);
   const group = freshId("gap");
   const breaks = h(
@@ -47,6 +47,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     body,
     carried.tray,
     carried.hand,
+    grips.hand,
     remarks,
   );
   const settle = oneStop(pane);
@@ -86,7 +87,8 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     const shows = now_ && chosen === BROKEN;
     const tried = lab.tried?.text && !now_ && !lab.onLine ? lab.tried : null;
     const shown_ = shows ? { lines: now_.lines, label: LABEL } : page.texts[chosen];
-    const pane_ = tried?.text ?? shown_;
+    const { holds } = lab; // a number: then nothing comes or goes that need not
+    const pane_ = tried?.text ?? (shown_ && { ...shown_, now: shown_.now || holds });
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
@@ -99,20 +101,21 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     pane.classList.toggle("wb-broken", Boolean(now_));
     body.classList.toggle("wb-breakable", !breaks.hidden);
     // what is found may be in lines that are folded
-    const folds = now_ || tried ? Infinity : lines;
+    const folds = now_ || tried || holds ? Infinity : lines;
     const now = `${lab.at} ${chosen}`;
     if (now !== shown) unfolded.clear();
     const made = codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds, keeps());
     const moved = seen[1] === chosen && seen[0] !== lab.at && !tried && !now_ && !lab.carries;
     const was = moved && motion.lines();
     body.replaceChildren(...made);
-    if (lab.tried || lab.carries) onceDrawn(() => stay(scrollTop, scrollLeft));
+    const follows = tried || lab.carries || holds; // the program that is shown stays it
+    if (lab.tried || follows) onceDrawn(() => stay(scrollTop, scrollLeft));
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") hold();
-    if (!tried && !lab.carries) changes.drawn(now !== shown && !now_);
+    if (!follows) changes.drawn(now !== shown && !now_);
     if (moved) motion.moveLines(was);
-    if (!tried && !lab.carries) seen = [lab.at, chosen];
+    if (!follows) seen = [lab.at, chosen];
     shown = now;
     settle();
   }
@@ -144,6 +147,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
     for (const one of [grips, carried]) one.mark();
     for (const row of body.querySelectorAll(".wb-line"))
       row.classList.toggle("wb-holds", Boolean(row.querySelector(".wb-lifts, .wb-grip-number")));
+    onceDrawn(() => grips.stand);
   }
 
   /** In the text, the lines of what was found, and in the kernel's the gaps. */
@@ -191,7 +195,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
 
   const inputs = () => [
     ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
-    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.onLine],
+    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.tried?.goes, lab.onLine],
   ];
   return { pane, draw, inputs };
 }

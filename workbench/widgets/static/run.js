@@ -61,6 +61,7 @@ export function runPane(lab) {
     const came = running || broken ? null : lab.page?.run;
     result.hidden = !came;
     result.textContent = `${came?.brief}: details ▴`;
+    result.classList.toggle("wb-stop", came?.ok === false);
     inside.replaceChildren(...(came ? shown(came) : []));
     settle();
   }

@@ -24,7 +24,7 @@ export function stagePane(program, machine, compare, found) {
 }
 
 const BOXES =
-  ".wb-top, .wb-told, .wb-body, .wb-notes, .wb-compare, .wb-compare > div > div, .wb-table";
+  ".wb-top, .wb-told, .wb-body, .wb-notes, .wb-compare, .wb-compared, .wb-drawn, .wb-table";
 
 /**
  * What scrolls can be reached by the keyboard, which then scrolls it; what does not is no stop.
@@ -50,7 +50,7 @@ export function reachable(root) {
   };
   // all is read before anything is written, so that the page is laid out once
   const ends = () => {
-    const boxes = [...root.querySelectorAll(".wb-body, .wb-compare")];
+    const boxes = [...root.querySelectorAll(".wb-body, .wb-compare, .wb-compared")];
     const ways = boxes.map(moreOf);
     const lines = [...root.querySelectorAll(".wb-listing")].flatMap(lineEnds);
     for (const [k, box] of boxes.entries()) box.dataset.more = ways[k];

@@ -47,6 +47,7 @@ export function statusBar(lab, home) {
     said.replaceChildren(...prose(words));
     said.title = spoken(words); // it is one line, cut where it is longer
     said.classList.toggle("wb-all-said", lab.gone);
+    said.classList.toggle("wb-stop", words.startsWith("✕"));
   }
 
   function draw() {

@@ -1,7 +1,7 @@
 // Steps that are tried before they are taken: what would be stands in the panes, and nothing of it
 // in the history. One question at a time; the newest wins.
 
-import { h, prose } from "./dom.js";
+import { h, prose, spoken } from "./dom.js";
 
 const TRY_WEIGH = 120; // ms for which the hand rests before costs are asked for
 const TRY_LATE = 2000; // ms after which an answer is waited for no longer
@@ -115,7 +115,9 @@ export function tryOut(lab, draw) {
   function weigh(mine) {
     const ask_ = () =>
       lab.tried?.seq === mine && lab.ask({ do: "weigh", step: lab.tried.step, seq: mine, view });
-    if (lab.tried && !lab.tried.refusal && !lab.tried.costs) setTimeout(ask_, TRY_WEIGH);
+    const { refusal, step, costs, goes } = lab.tried ?? {};
+    const waits = refusal ? "value" in step && goes === undefined : step && !costs;
+    if (waits) setTimeout(ask_, TRY_WEIGH);
   }
 
   function drop() {
@@ -178,7 +180,7 @@ function stepKey(step) {
  */
 export function triedHead(lab, trying) {
   const words = h("span.wb-would-told");
-  const take = h("button.wb-go", { "data-f": "take", onclick: () => trying.take() }, "take it");
+  const take = h("button.wb-act", { "data-f": "take", onclick: () => trying.take() }, "take it");
   const leave = h("button", { "data-f": "leave", onclick: () => trying.drop() }, "leave it");
   const press = h("span.wb-hint", {}, "press it to take it");
   const onmousedown = (event) => event.preventDefault();
@@ -189,10 +191,13 @@ export function triedHead(lab, trying) {
     head.hidden = !tried;
     if (!tried) return;
     const why = tried.refusal?.headline;
-    take.hidden = Boolean(why || tried.passing || lab.offline);
-    leave.hidden = Boolean(tried.passing); // it goes by itself
+    take.hidden = Boolean(why || tried.passing || lab.offline || lab.holds);
+    leave.hidden = Boolean(tried.passing || lab.holds); // it goes by itself
     press.hidden = Boolean(why || !tried.passing);
     head.classList.toggle("wb-would-not", Boolean(why));
+    const line = "value" in tried.step && Boolean(why || lab.holds); // one, so that no other hides
+    head.classList.toggle("wb-would-line", line);
+    words.title = line ? spoken(why ?? tried.told) : "";
     const told = why ? prose(why) : [h("code", {}, tried.told)];
     words.replaceChildren(h("b", {}, why ? "✕ " : "would be "), ...told);
   };
