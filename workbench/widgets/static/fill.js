@@ -66,7 +66,14 @@ export function fillBeside(pane) {
   if (all.length === 1) return fillPane(all[0]);
   const lows = [...pane.querySelectorAll(".wb-beside .wb-strips > svg[data-low]")];
   lower(lows, false);
-  const scale = fillEqually(pane);
+  const beside = pane.querySelector(".wb-beside");
+  const scales = [false, true].map((below) => {
+    beside?.toggleAttribute("data-below", below); // each other, in a pane that is tall
+    return fillEqually(pane);
+  });
+  const scale = Math.max(...scales);
+  beside?.toggleAttribute("data-below", scales[1] > scales[0]);
+  if (scales[1] <= scales[0]) fillEqually(pane);
   if (!lows.length || scale >= CLOSE) return;
   lower(lows, true);
   fillEqually(pane);
@@ -81,7 +88,8 @@ function fillEqually(pane) {
   if (!drawn.length || !drawn.every(({ wide }) => wide)) return 1;
   const above = pane.querySelector(".wb-beside").getBoundingClientRect().top;
   const left = pane.getBoundingClientRect().bottom - above - pane.scrollTop - SAYINGS;
-  const high = Math.max(left, pane.clientHeight * BESIDE);
+  const below = "below" in pane.querySelector(".wb-beside").dataset;
+  const high = below ? left / drawn.length - SAYINGS : Math.max(left, pane.clientHeight * BESIDE);
   const scale = Math.min(...drawn.map(({ edges, wide }) => oneScale(edges, wide, high)));
   for (const one of drawn) put(one, one.wide, scale, scale);
   return scale;
