@@ -70,7 +70,7 @@ def test_what_is_said_below_is_read_whole_where_it_is_pointed_at(plain: Plain):
     lab = plain.open([wb.lab(sch, panes=["timeline"])]).locator(".wb-lab")
     caption, body = lab.locator(".wb-caption"), lab.locator(".wb-machine .wb-body")
     expect(lab.locator(".wb-track-said")).to_contain_text(" µs: ")
-    cut = "(el) => el.scrollWidth > el.clientWidth"
+    cut = "(el) => [el, ...el.children].some((one) => one.scrollWidth > one.clientWidth)"
     before = body.bounding_box()
     assert caption.evaluate(cut)
     caption.hover()

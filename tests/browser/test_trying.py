@@ -105,12 +105,16 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     assert lab_.cursor.node.path()[2].label == "split(i, factors=[None, 4, 8])"
 
 
-# How far apart two boxes are, across and down; 0 where they touch or meet.
-APART = """([one, other]) => {
-  const [a, b] = [one, other].map((part) => part.getBoundingClientRect());
+# How far apart two boxes are, across and down; 0 where they touch or meet. At once: what is tried
+# is drawn anew meanwhile.
+APART = """(parts) => {
+  const [a, b] = parts.map((part) => document.querySelector(part).getBoundingClientRect());
   const far = (from, to) => Math.max(b[from] - a[to], a[from] - b[to], 0);
   return [far('left', 'right'), far('top', 'bottom')];
 }"""
+
+
+TOP = "(part) => document.querySelector(part).getBoundingClientRect().top"
 
 
 def test_the_line_of_a_held_number_stays_and_what_it_is_tried_as_stands_at_it(
@@ -132,12 +136,11 @@ def test_the_line_of_a_held_number_stays_and_what_it_is_tried_as_stands_at_it(
         drag(number(lab, "k_0"), 1) if value == 32 else page.mouse.move(at["x"] + 45, at["y"])
         expect(head).to_contain_text(told)
         expect(hand).to_contain_text(f"16 → {value}")
-        held = lab.locator(".wb-held")
-        assert held.evaluate("(it) => it.getBoundingClientRect().top") == top
-        apart = page.evaluate(APART, [held.element_handle(), hand.element_handle()])
+        assert page.evaluate(TOP, ".wb-held") == top
+        apart = page.evaluate(APART, [".wb-held", ".wb-tried-as"])
         assert max(apart) <= 4, apart
         # the strip has the height of the tabs: it lies on no line
-        gap = page.evaluate(APART, [head.element_handle(), body.element_handle()])
+        gap = page.evaluate(APART, [".wb-would-head", ".wb-program .wb-body"])
         edges = [one.evaluate("(it) => it.getBoundingClientRect()") for one in (head, body)]
         assert edges[0]["bottom"] <= edges[1]["top"] + 1 and gap[1] < 12
         words = head.locator(".wb-would-told")

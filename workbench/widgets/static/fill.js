@@ -98,8 +98,18 @@ export function fillBeside(pane) {
   const pictures = [...pane.querySelectorAll(".wb-beside .wb-picture")];
   for (let low = 0; ; low++) {
     const last = showForm(pictures, low);
-    if (fillEqually(pane) >= CLOSE || last) return;
+    if (fillEither(pane) >= CLOSE || last) return;
   }
+}
+
+/** Make them so beside each other, or below, in a pane that is tall; their scale. */
+function fillEither(pane) {
+  const scaleOf = (below) => {
+    pane.querySelector(".wb-beside")?.toggleAttribute("data-below", below);
+    return fillEqually(pane);
+  };
+  const [aside, below] = [false, true].map(scaleOf);
+  return below > aside ? below : scaleOf(false);
 }
 
 /** Make those that are shown equally large; their scale. */
@@ -111,7 +121,8 @@ function fillEqually(pane) {
   if (!drawn.length || !drawn.every(({ wide }) => wide)) return 1;
   const above = pane.querySelector(".wb-beside").getBoundingClientRect().top;
   const left = pane.getBoundingClientRect().bottom - above - pane.scrollTop - SAYINGS;
-  const high = Math.max(left, pane.clientHeight * BESIDE);
+  const below = "below" in pane.querySelector(".wb-beside").dataset;
+  const high = below ? left / drawn.length - SAYINGS : Math.max(left, pane.clientHeight * BESIDE);
   const scale = Math.min(...drawn.map((one) => oneScale(one, one.wide, high)));
   for (const one of drawn) put(one, one.wide, scale, scale);
   return scale;
