@@ -120,7 +120,7 @@ def rects(scene: Scene, *roles: str) -> list[Rect]:
 
 
 def is_label(shape: object) -> TypeGuard[Words]:
-    return isinstance(shape, Words) and bool(shape.of.buffer and not shape.of.key)
+    return isinstance(shape, Words) and shape.of.key.startswith(("load ", "store "))
 
 
 def said(words: Words) -> Rect:

@@ -276,10 +276,10 @@ def _strip(
     wide = left + room + INSET * len(rows.places)
     shapes = _places(memory, rows, wide, form)
     shapes += [
-        Words("work", 14, rows.work + 16, "strong", "start"),
         *standing(
             Stands(statement=", ".join(_work(memory)), key="work"),
             [
+                Words("work", 14, rows.work + 16, "strong", "start"),
                 Rect(left, rows.work, room, rows.high, "box", round=3),
                 *(
                     Words(line.strip(), left + room / 2, rows.work + 16 + LINE * k, "code")
@@ -306,17 +306,17 @@ def _places(memory: Memory, rows: _Rows, wide: float, form: _Form) -> list[Shape
     shapes: list[Shape] = []
     for k, (level, top) in enumerate(zip(memory.levels, rows.places, strict=True)):
         x, bottom = 1 + INSET * k, rows.end - INSET * (k + 1)
-        place = Stands(key=f"place {level.scope}")
-        shapes.append(Rect(x, top, wide - 2 * x, bottom - top, "room", place, 5))
-        shapes += [
+        drawn: list[Shape] = [Rect(x, top, wide - 2 * x, bottom - top, "room", round=5)]
+        drawn += [
             Words(words, x + 4, top + LINE * (j + 1), role, "start")
             for j, (words, role) in enumerate(form.place_words(level, x + 4))
         ]
-    shapes += [
+        shapes += standing(Stands(key=f"place {level.scope}"), drawn)
+    cache: list[Shape] = [
         Rect(5, rows.cache, wide - 10, L2, "soft", round=3),
         Words("L2 cache", 10, rows.cache + 12, "muted", "start"),
     ]
-    return shapes
+    return shapes + standing(Stands(key="place L2"), cache)
 
 
 class _Column(NamedTuple):
@@ -420,7 +420,7 @@ def _lane(drawn: _Drawn, x: float, rows: _Rows, form: _Form) -> list[Shape]:
                 _band_of(band, weight, lane), _band(band, weight, middle, low, high, rows)
             )
             said += standing(
-                Stands(band.buffer, statement=band.stages),
+                Stands(band.buffer, statement=band.stages, key=_band_key(band, lane)),
                 [
                     Words(words, beside, y + LINE * (k + 1) - 4, role, "start")
                     for k, (words, role) in enumerate(lines)
@@ -472,9 +472,13 @@ def _band_of(band: Band, weight: Weight, lane: Lane) -> Stands:
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
     way += f" in {weight.time}, modelled" if weight.time else ""
     way += f", {done(band.at)}" if band.at else ""
+    return Stands(band.buffer, statement=band.stages, title=way, key=_band_key(band, lane))
+
+
+def _band_key(band: Band, lane: Lane) -> str:
+    """The key of a band and of its words, which move with it."""
     first, *copy = _key(lane, band.buffer).split(">")
-    key = ">".join((f"{'load' if band.load else 'store'} {first}", *copy))
-    return Stands(band.buffer, statement=band.stages, title=way, key=key)
+    return ">".join((f"{'load' if band.load else 'store'} {first}", *copy))
 
 
 def _key(lane: Lane, buffer: str) -> str:

@@ -106,10 +106,12 @@ def covered_sheets(tiles: Tiles) -> Scene:
     for one in _places(view, cards, layout.spots):
         shapes += _sheet(view, one)
         x, y, wide, high = one.placed.sheet[:4]
-        shapes += [
+        name = one.placed.buffer
+        covered: list[Shape] = [
             Rect(x, y, wide, high, "idle"),
             Words("?", x + wide / 2, y + high / 2 + 4, "on-strong"),
         ]
+        shapes += standing(Stands(name, key=view.key(name, None)), covered)
     return Scene(WIDTH, layout.bottom + 4, tuple(shapes))
 
 
@@ -436,9 +438,9 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _sheet(view: _View, place: _Place) -> list[Shape]:
     """The sheet and what each selection touches of it, with how often the widest does."""
     sheet, name, own = place.placed.sheet, place.placed.buffer, view.about.own
-    of = Stands(name, title=_told(view, place.card.tile))
-    title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start", of, short=name)
     whole = Stands(name, key=view.key(name, view.near))
+    of = whole._replace(title=_told(view, place.card.tile))
+    title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start", of, short=name)
     shapes: list[Shape] = [title, sheet.ground(name)._replace(of=whole)]
     near = view.near.tile(name) if view.near else None
     if view.near and near:
@@ -462,7 +464,7 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     # where narrower ones are drawn, too, it says whose it is, and leaves these to be seen
     says = _often(cells) if len(view.levels) < 2 else f"{level.name} {_often(cells)}"
     label = sheet.label(says, cells, aside=len(chosen) > 1)
-    return shapes + standing(Stands(name, loops=loops), label)
+    return shapes + standing(Stands(name, loops=loops, key=view.key(name, level)), label)
 
 
 def _gone(ghost: Rect, still: Collection[str]) -> Rect:

@@ -1,14 +1,17 @@
 // What a step changes moves to where it is now, and a level comes out of the one before. Where less
 // motion is wished nothing moves: what has changed is outlined until the next input.
 
+import { h } from "./dom.js";
+import { begunIn, heirOf, partUnder, thingsIn, wordsBegan, wordsBegin } from "./drawn.js";
+
 const MOVES = { duration: 300, easing: "cubic-bezier(0.2, 0, 0, 1)", fill: "backwards" };
 const ARRIVES = { duration: 150, delay: 150, easing: "ease-out", fill: "backwards" };
 const INPUTS = ["pointerdown", "keydown", "wheel"];
-const KEYED = ':is(g[data-key], g[data-cell]):not([data-key="legend"])';
 
 /** The motion of what is drawn in `root`, where any input puts it at its end. */
 export function motionIn(root) {
   let running = [];
+  let layer = null; // what fades, of a picture of another kind
   let outlined = []; // groups whose keys are told as changed until the next input
   const told = new Set();
   const hears = { capture: true, passive: true };
@@ -47,78 +50,108 @@ export function motionIn(root) {
     }
   }
 
-  /** Where the shapes of each key are, in px of the pane. */
+  /** What is drawn of each key, and where; null where that is nothing. */
   function shapes() {
-    const frame = root.getBoundingClientRect();
-    const found = new Map();
-    for (const group of keyedGroups(root)) {
-      const all = found.get(keyOf(group)) ?? [];
-      found.set(keyOf(group), all);
-      for (const rect of rectsOf(group)) {
-        const box = rect.getBoundingClientRect();
-        const size = [rect.width, rect.height].map(({ baseVal }) => baseVal.value);
-        all.push({ x: box.left - frame.left, y: box.top - frame.top, ...sizeOf(box), size });
-      }
-    }
-    return found;
+    const strips = thingsIn(root);
+    return strips.length ? strips : null;
   }
 
   /** Moves shapes from where those with their key were, or what they came of, or lie in, was. */
   function moveShapes(was) {
     begin();
-    const frame = root.getBoundingClientRect();
-    const used = new Map(); // how many rectangles of a key were seen
-    for (const group of keyedGroups(root)) {
-      const key = keyOf(group);
-      const first = used.get(key) ?? 0;
-      const rects = rectsOf(group);
-      used.set(key, first + rects.length);
-      const own = was.get(key);
-      const before = own ?? heir(was, key);
-      const from = (k) => (own ? own[Math.min(first + k, own.length - 1)] : before?.[0]);
-      if (calm.matches) outline(group, rects, own && from);
-      else if (!before?.length) arrives(group);
-      else moveGroup(group, rects, from, Boolean(own), frame);
-    }
-  }
-
-  function outline(group, rects, from) {
-    const same = ({ width, height }, size) =>
-      Math.abs(width.baseVal.value - size[0]) < 1 && Math.abs(height.baseVal.value - size[1]) < 1;
-    const stays = from && rects.every((rect, k) => same(rect, from(k).size));
-    if (stays && !told.has(keyOf(group))) return;
-    told.add(keyOf(group));
-    group.classList.add("wb-arrived");
-    outlined.push(group);
-  }
-
-  function moveGroup(group, rects, from, same, frame) {
-    const inside = userOf(group.ownerSVGElement, frame);
-    rects.forEach((rect, k) => {
-      const old = inside(from(k));
-      const { x, y, width, height } = rect;
-      const now = [x, y, width, height].map(({ baseVal }) => baseVal.value);
-      const edges = [old.x, old.y, old.width, old.height];
-      if (edges.every((edge, n) => Math.abs(edge - now[n]) < 0.5)) return;
-      const [left, top, wide, high] = edges.map((edge) => `${edge}px`);
-      moves(rect, { x: left, y: top, width: wide, height: high });
+    thingsIn(root).forEach((things, number) => {
+      const before = was[number] ?? new Map();
+      for (const [key, now] of things) {
+        const own = before.get(key);
+        if (calm.matches) outline(key, own, now);
+        else if (own) moveThing(own, now);
+        else comeOf(heirOf(before, key), now, before, things);
+      }
     });
-    const [first] = rects;
-    for (const other of group.querySelectorAll("text, path")) {
-      if (!same) arrives(other);
-      else if (first) follow(other, inside(from(0)), first.getBBox());
+  }
+
+  /** What was drawn fades over what is, a picture of another kind; so it does if that follows. */
+  function fadeShapes(gone) {
+    if (calm.matches || layer) return;
+    begin();
+    const { offsetLeft, offsetTop, clientWidth, clientHeight } = root;
+    layer = h("div.wb-leaving", { "aria-hidden": "true" }, ...gone);
+    layer.style.cssText = `left: ${offsetLeft}px; top: ${offsetTop}px;
+      width: ${clientWidth}px; height: ${clientHeight}px`;
+    root.after(layer);
+    const fades = layer.animate([{ opacity: 1 }, { opacity: 0 }], { ...MOVES, fill: "both" });
+    fades.onfinish = () => {
+      layer.remove();
+      layer = null;
+    };
+    running.push(fades);
+  }
+
+  function outline(key, own, now) {
+    const same = (part, k) => {
+      const { units } = own.rect[Math.min(k, own.rect.length - 1)];
+      return [2, 3].every((side) => Math.abs(units[side] - part.units[side]) < 1);
+    };
+    const changed = now.rect.filter((part, k) => !own?.rect.length || !same(part, k));
+    const some = own && !told.has(key);
+    const groups = some ? changed.map(({ shape }) => shape.parentNode) : now.groups;
+    if (!groups.length) return;
+    told.add(key);
+    for (const group of groups) group.classList.add("wb-arrived");
+    outlined.push(...groups);
+  }
+
+  /** What is new begins in that part of what it came of in which it lies, or comes where it is. */
+  function comeOf(heir, now, before, things) {
+    const part = heir && partUnder(before.get(heir), now, things.get(heir));
+    if (!part) return now.groups.forEach(arrives);
+    moveRects(now, () => part);
+    for (const words of now.text) moveWords(words, wordsBegin(words, now, () => part));
+    for (const { shape } of [...now.path, ...now.text]) arrives(shape);
+  }
+
+  /** Moves all of a thing as one; words that it did not have come. */
+  function moveThing(own, now) {
+    const from = begunIn(own, now);
+    moveRects(now, from);
+    for (const line of now.path) moveLine(line, from(line));
+    const had = [...own.text];
+    for (const one of now.text) {
+      const same = had.findIndex(({ words }) => words === one.words);
+      if (same >= 0) moveWords(one, wordsBegan(one, had.splice(same, 1)[0]));
+      else {
+        arrives(one.shape);
+        if (now.rect.length) moveWords(one, wordsBegin(one, now, from));
+      }
     }
   }
 
-  /** Moves words and lines as the middle of their rectangle moves. */
-  function follow(shape, old, now) {
-    const middle = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
-    const [a, b] = [middle(old), middle(now)];
-    const [dx, dy] = [a[0] - b[0], a[1] - b[1]];
-    if (Math.hypot(dx, dy) > 0.5) moves(shape, { translate: `${dx}px ${dy}px` });
+  function moveRects({ rect }, from) {
+    for (const part of rect) {
+      const [old, [x, y, width, height]] = [from(part), part.units];
+      if (isNear(old, part)) continue;
+      const [across, down] = part.scale;
+      moves(part.shape, {
+        x: `${x + (old.x - part.x) / across}px`,
+        y: `${y + (old.y - part.y) / down}px`,
+        width: `${(width * old.width) / part.width}px`,
+        height: `${(height * old.height) / part.height}px`,
+      });
+    }
   }
 
-  return { lines, moveLines, shapes, moveShapes };
+  function moveLine(line, old) {
+    if (isNear(old, line)) return;
+    const [wide, high] = [old.width / (line.width || 1), old.height / (line.height || 1)];
+    moves(line.shape, { translate: shift(line, old), scale: `${wide || 1} ${high || 1}` });
+  }
+
+  function moveWords(words, old) {
+    if (Math.abs(old.size - 1) < 0.01 && isNear({ ...words, ...old }, words)) return;
+    moves(words.shape, { translate: shift(words, old), scale: String(old.size) });
+  }
+
+  return { lines, moveLines, shapes, moveShapes, fadeShapes };
 }
 
 /** The lines that are seen, each with its words, and which of those with these it is. */
@@ -133,44 +166,15 @@ function* keyedLines(root) {
   }
 }
 
-function keyedGroups(root) {
-  const strips = [...root.querySelectorAll(".wb-strips > svg")];
-  const shown = strips.filter((strip) => strip.style.display !== "none");
-  return shown.flatMap((strip) => [...strip.querySelectorAll(KEYED)]);
+/** From where a part is to where it was, in units of its drawing. */
+function shift({ x, y, scale: [across, down] }, old) {
+  return `${(old.x - x) / across}px ${(old.y - y) / down}px`;
 }
 
-function keyOf(group) {
-  return group.dataset.key ?? group.dataset.cell;
-}
-
-function rectsOf(group) {
-  return [...group.children].filter((shape) => shape.tagName === "rect");
-}
-
-/** Where that was which is told by the longest beginning of a key. */
-function heir(was, key) {
-  const at = key.lastIndexOf(">");
-  if (at < 0) return undefined;
-  const one = key.slice(0, at);
-  return was.get(one) ?? heir(was, one);
-}
-
-/** From px of the pane to those of a drawing. */
-function userOf(strip, frame) {
-  const [shown, box] = [strip.getBoundingClientRect(), strip.viewBox.baseVal];
-  const [across, down] = [box.width / shown.width, box.height / shown.height];
-  return ({ x, y, width, height }) => ({
-    x: box.x + (x + frame.left - shown.left) * across,
-    y: box.y + (y + frame.top - shown.top) * down,
-    width: width * across,
-    height: height * down,
-  });
+function isNear(a, b) {
+  return ["x", "y", "width", "height"].every((edge) => Math.abs(a[edge] - b[edge]) < 0.5);
 }
 
 function topOf(el) {
   return el.getBoundingClientRect().top;
-}
-
-function sizeOf({ width, height }) {
-  return { width, height };
 }

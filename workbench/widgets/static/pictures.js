@@ -60,6 +60,9 @@ export function machinePane(lab, menu) {
     const stays = look === seen.look && picture?.strips?.length && !moves; // and moves on
     const moved = !stays && seen.chosen === chosen && !seen.would && !would;
     const was = moved && motion.shapes();
+    const soon = page.bar?.waits === "soon"; // its times come: until then it is of no other kind
+    const kind = soon ? seen.kind : picture?.kind;
+    const gone = was && seen.kind !== kind && !moves ? [...body.childNodes] : [];
     // a slider that is held must not leave the page: what stands around it is made anew
     if (moves && body.contains(moves)) aroundOf(moves, picture, label);
     else if (!stays) body.replaceChildren(...pictureView(picture, label, moves));
@@ -69,8 +72,9 @@ export function machinePane(lab, menu) {
     if (waits && !stays) body.append(act(waits));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
-    if (moved && was.size) motion.moveShapes(was);
-    seen = { chosen, look, would: Boolean(would) };
+    if (gone.length) motion.fadeShapes(gone);
+    else if (was) motion.moveShapes(was);
+    seen = { chosen, look, kind, would: Boolean(would) };
     settle();
   }
 
