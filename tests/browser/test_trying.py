@@ -187,6 +187,50 @@ def test_the_last_value_is_shown_also_where_an_earlier_one_is_waited_for_in_vain
     assert tried == [4, 8]
 
 
+def test_a_kernel_that_is_busy_is_told_and_what_has_no_answer_is_not_taken(
+    plain: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = wb.Schedule(script.parse(programs.MATMUL))
+    small.split("i", factors=[None, 2])
+    lab_ = wb.lab(small, panes=["TensorIR", "tiles"], costs=[])
+    lab = plain.open([lab_]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    monkeypatch.setattr(lab_.session, "hear", lambda message: None)
+    head, hand = lab.locator(".wb-would-head"), lab.locator(".wb-tried-as")
+    drag(number(lab, "i_1"), 1)
+    expect(hand).to_have_text("2 → 4 · kernel busy")
+    expect(head).to_contain_text("kernel busy")
+    expect(hand).to_have_text("2 → 4 · no answer")
+    expect(head).to_contain_text("no answer within 2 s: the kernel is busy, or gone")
+    monkeypatch.undo()
+    plain.page.mouse.up()
+    expect(lab.locator(".wb-program .wb-listing")).to_contain_text("T.grid(4, 2, 8, 8)")
+    assert len(small.history) == 2
+    drag(number(lab, "i_1"), 1)
+    expect(head).to_contain_text("would be split(i, factors=[None, 4])")
+    expect(hand).to_have_text("2 → 4")
+
+
+@pytest.mark.parametrize("level", ["block 0", "warp 0"])
+def test_escape_is_for_the_hand_also_where_the_time_has_the_focus(
+    plain: Plain, sch: wb.Schedule, level: str
+) -> None:
+    lab = plain.open([wb.lab(sch, panes=["TensorIR", "timeline"])]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    machine, head = lab.locator(".wb-machine"), lab.locator(".wb-would-head")
+    for near in ("block 0", "warp 0")[: 1 + (level == "warp 0")]:
+        machine.get_by_role("button", name=near, exact=True).click()
+    machine.locator("input[type=range]").first.focus()
+    drag(number(lab, "i_2"), 1)
+    expect(head).to_contain_text("would be")
+    plain.page.keyboard.press("Escape")
+    expect(head).to_be_hidden()
+    plain.page.mouse.up()
+    current = machine.get_by_role("button", name=level, exact=True)
+    expect(current).to_have_attribute("aria-pressed", "true")
+    assert len(sch.history) == 24
+
+
 def test_a_hand_on_its_way_asks_ahead_and_what_was_tried_is_not_asked_again(
     plain: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 // the split that it comes from follow. Of a loop that no split made, it is a new one.
 
 import { h } from "./dom.js";
+import { STUCK } from "./trying.js";
 
 const LOOP_HEAD = /^\s*for (.+?) in [\w.]+\((\d+(?:, \d+)*)/;
 const GRIP_HEAD = /^\s*(for|with)\b/;
@@ -31,6 +32,7 @@ export function gripRow(lab, trying, key, take) {
     "data-f": "grip",
     oninput: () => tryValue(trying, key, grip, grip.values[slider.value], tell),
     onkeydown: (event) => {
+      if (event.key === "Escape" && lab.offline) trying.drop(); // of a menu, that closes it
       if (event.key !== "Enter") return;
       event.preventDefault();
       take();
@@ -105,7 +107,8 @@ export function gripNumbers(lab, trying, body, redraw) {
     number.classList.add("wb-held");
     number.classList.toggle("wb-held-not", not);
     if (value === grip.value) return hide();
-    hand.textContent = `${grip.value} → ${value}${not && goes ? ` · ${goes} goes` : ""}`;
+    const more = lab.stuck ? ` · ${STUCK[lab.stuck]}` : not && goes ? ` · ${goes} goes` : "";
+    hand.textContent = `${grip.value} → ${value}${more}`;
     hand.classList.toggle("wb-would-not", not);
     if (!hand.matches(":popover-open")) hand.showPopover();
     const { left, top, bottom } = number.getBoundingClientRect();
@@ -166,7 +169,7 @@ export function gripNumbers(lab, trying, body, redraw) {
     dragged = false; // the click that ended an earlier one may never have come
     if (!key || event.button || !event.isPrimary) return;
     event.preventDefault(); // selects no text
-    document.addEventListener("keydown", onKey);
+    document.addEventListener("keydown", onKey, true);
     const grip = lab.grips[key];
     const { top } = numberOf(key).getBoundingClientRect();
     held = { key, grip, x: event.clientX, top, value: grip.value };
@@ -200,9 +203,10 @@ export function gripNumbers(lab, trying, body, redraw) {
   body.addEventListener("pointerdown", ({ isPrimary }) => isPrimary || leave());
   body.addEventListener("lostpointercapture", leave);
   // also after a release that took nothing, since what it was refused for is still shown
-  function onKey({ key }) {
-    if (key !== "Escape" && body.isConnected) return;
-    document.removeEventListener("keydown", onKey);
+  function onKey(event) {
+    if (event.key !== "Escape" && body.isConnected) return;
+    document.removeEventListener("keydown", onKey, true);
+    if (held) event.stopPropagation(); // it is for the hand, not for what has the focus
     release();
     trying.drop();
   }

@@ -195,7 +195,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
 
   const inputs = () => [
     ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
-    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.tried?.goes, lab.onLine],
+    ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.tried?.goes, lab.stuck, lab.onLine],
   ];
   return { pane, draw, inputs };
 }

@@ -4,10 +4,18 @@
 import { h, prose, spoken } from "./dom.js";
 
 const TRY_WEIGH = 120; // ms for which the hand rests before costs are asked for
-const TRY_LATE = 2000; // ms after which an answer is waited for no longer
+const TRY_BUSY = 300; // ms after which it is told that an answer is waited for
+const TRY_LATE = 2000; // ms after which it is waited for no longer
 const TRY_RESTS = 3; // times as long as drawing takes, until the next: a hand in motion sees frames
 const TRY_KEPT = 32; // answers that are kept, of one program as it is shown
 let tryViews = 0;
+
+/** Why what is tried is not shown. */
+export const STUCK = { busy: "kernel busy", late: "no answer" };
+const STUCK_SAID = {
+  busy: "kernel busy: what it would be comes when that answers",
+  late: "no answer within 2 s: the kernel is busy, or gone",
+};
 
 /** What tries steps for a lab; `draw` draws its panes with `lab.tried`, what would be. */
 export function tryOut(lab, draw) {
@@ -21,6 +29,7 @@ export function tryOut(lab, draw) {
   const kept = new Map(); // what was answered of what is shown, by the step
   let of = []; // what that is
   lab.tried = null;
+  lab.stuck = null; // why what is asked about is not shown: "busy" or "late"
 
   /** Try a step: `passing`, only while the hand is there; `quiet`, told of only if it is taken. */
   function ask(step, how = {}) {
@@ -69,14 +78,24 @@ export function tryOut(lab, draw) {
     flying.seq = seq += 1;
     const mine = flying;
     lab.ask({ do: "try", step: mine.step, seq: mine.seq, view });
+    setTimeout(() => mine === flying && (mine.how || next) && stick("busy"), TRY_BUSY);
     setTimeout(() => mine === flying && late(), TRY_LATE);
+  }
+
+  function stick(how) {
+    if (lab.stuck === how) return;
+    lab.stuck = how;
+    redraw();
   }
 
   /** Nobody waits for it any longer, but for the one that was asked for since. */
   function late() {
     const { how } = flying;
     flying = null;
-    if (!next && how) drop();
+    if (!next && how) {
+      drop();
+      stick("late");
+    }
     send();
   }
 
@@ -90,6 +109,7 @@ export function tryOut(lab, draw) {
       if (come) next = null;
       keep(step, said.tried);
       if (how) show(said.tried, step, how);
+      else stick(null);
     } else if (said.seq === lab.tried?.seq) {
       Object.assign(lab.tried, said.tried); // what it costs
       keep(lab.tried.step, { ...answers().get(stepKey(lab.tried.step)), ...said.tried });
@@ -106,6 +126,7 @@ export function tryOut(lab, draw) {
 
   function show(answer, step, how) {
     seq += 1;
+    lab.stuck = null;
     lab.tried =
       how.quiet && answer.refusal ? null : { ...answer, step, seq, passing: how.passing };
     weigh(seq);
@@ -122,6 +143,7 @@ export function tryOut(lab, draw) {
 
   function drop() {
     [flying, next, likely] = [null, null, null];
+    stick(null);
     if (!lab.tried) return;
     lab.tried = null;
     redraw();
@@ -187,9 +209,16 @@ export function triedHead(lab, trying) {
   const about = { role: "status", hidden: true, onmousedown };
   const head = h("div.wb-row.wb-would-head", about, words, press, take, leave);
   const draw = () => {
-    const tried = lab.tried;
-    head.hidden = !tried;
-    if (!tried) return;
+    const { tried, stuck } = lab;
+    head.hidden = !tried && !stuck;
+    if (stuck) {
+      for (const button of [take, leave, press]) button.hidden = true;
+      head.classList.toggle("wb-would-not", stuck === "late");
+      head.classList.add("wb-would-line");
+      words.title = STUCK_SAID[stuck];
+      words.replaceChildren(STUCK_SAID[stuck]);
+    }
+    if (!tried || stuck) return;
     const why = tried.refusal?.headline;
     take.hidden = Boolean(why || tried.passing || lab.offline || lab.holds);
     leave.hidden = Boolean(tried.passing || lab.holds); // it goes by itself
