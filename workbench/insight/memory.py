@@ -177,16 +177,11 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
         for way, loads in ways.items()
     )
     names = tuple(tuple(b.name for b in lane) for lane in lanes)
-    together = sum(_WARP * uses[b].bytes for b in order if _is_of_a_warp(b))
+    together = sum(_WARP * uses[b].bytes for b in order if b.is_fragment)
     return Memory(levels, flows, names, _caption(levels, together), _table(levels, flows))
 
 
 _WARP = 32  # threads
-
-
-def _is_of_a_warp(buffer: Buffer) -> bool:
-    """Whether it is fragments whose cells no program gives to threads: each has its share."""
-    return buffer.tag.startswith("wmma.") or buffer.tag == "metal.simdgroup"
 
 
 def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Level:
@@ -219,7 +214,7 @@ def _use(
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
     held = prod(buffer.shape) if cells is None else cells
-    owners = _WARP if _is_of_a_warp(buffer) else 1
+    owners = _WARP if buffer.is_fragment else 1
     return BufferUse(
         buffer.name,
         buffer.type,
