@@ -14,7 +14,7 @@ from workbench.arith import points
 from workbench.emulate.kernels.affine import Digits
 from workbench.insight.accesses import Access, Loop
 from workbench.insight.cells import touched_by, union
-from workbench.insight.names import time_forms, unit_forms
+from workbench.insight.names import time_forms
 from workbench.insight.page import Point, Region
 from workbench.insight.resting import Resting
 from workbench.insight.spread import along_axes, holding
@@ -87,6 +87,8 @@ def _telling(stores: Sequence[Stored], units: Sequence[Loop]) -> list[Loop]:
 
 def _first_serial(store: Stored) -> list[Loop]:
     serial = [loop for loop in store.loops if loop.var in store.store.cell_variables()]
+    if store.together:  # what is inside of the call is one step
+        serial = [loop for loop in serial if loop.var in store.factors]
     return serial[:1] if len(serial) > 1 and serial[0].extent <= MOST_GROUPS else []
 
 
@@ -193,10 +195,10 @@ def _group(pieces: Sequence[_Piece], resting: Resting | None) -> Group | None:
     block, thread = stored.place(values)
     if any(loop in by for loop in stored.threads):
         assert thread is not None
-        forms = unit_forms("thread", thread, stored.bound["thread"])
+        forms = stored.unit_forms("thread", thread)
     elif any(loop in by for loop in stored.blocks):
         assert block is not None
-        forms, thread = unit_forms("block", block, stored.bound["block"]), None
+        forms, thread = stored.unit_forms("block", block), None
     else:  # every block computes them
         forms, block, thread = time_forms(*time), None, None
     idle = resting.within(values) if resting and {*by} == {*stored.blocks} else 0

@@ -111,6 +111,8 @@ class _Check:
         """Every picture of the lab."""
         if self.log.by_warps:
             self.fragments()
+            self.who()
+            self.memory()
             return
         if self.log.has_twins:
             self.tally.counts["left out: two buffers of one name"] += 1
