@@ -357,7 +357,7 @@ def test_a_call_of_a_warp_is_by_its_lanes_together_in_one_step(kind: str):
 
 
 def test_the_only_warp_of_a_block_has_no_number():
-    """Its sums are cleared, 8 cells of A and of B fetched, a tile of each loaded, and multiplied."""
+    """It clears sums, fetches 8 cells of A and of B, loads a tile of each, and multiplies."""
     func = half_tiles(half_product(16, 32, 16), "mma", (16, 16), (1, 1), 16)
     bound, text = r'T.thread_binding\(1, thread="threadIdx.[yz]"\)', script.show(func)
     whose = insight.who(script.parse(re.sub(bound, "range(1)", text)), sums(func).name)
