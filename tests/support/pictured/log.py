@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from tests.support.pictured.sums import Sum, as_made, shared_sums
 from tests.support.pictured.tally import Tally
 from tests.support.tracer import Event, is_called, trace
 from tests.support.warp_trace import BARRIER, Noted, Place, Request, thread_traces
@@ -47,9 +48,19 @@ class ProgramLog:
         self.lines = script.show(func).splitlines()
 
     @cached_property
-    def events(self) -> Sequence[Event]:
-        """All that its threads touch; what calls of a warp do is by the first of 32 threads."""
+    def told(self) -> Sequence[Event]:
+        """All that its text lets threads touch; calls of a warp are by the first of 32 threads."""
         return trace(self.func)
+
+    @cached_property
+    def events(self) -> Sequence[Event]:
+        """The same, with sums that threads share out as the kernels have them."""
+        return as_made(self.sums or {}, self.told)
+
+    @cached_property
+    def sums(self) -> Mapping[tuple[str, str], Sum] | None:
+        """By block and buffer the sums that threads share out; None where no kernel says it."""
+        return shared_sums(self.func)
 
     @cached_property
     def by_warps(self) -> bool:

@@ -33,7 +33,7 @@ def check_who(tally: Tally, log: ProgramLog, buffer: str, picture: Picture, befo
 class _Who:
     def __init__(self, tally: Tally, log: ProgramLog, buffer: str, picture: Picture) -> None:
         self.tally, self.log, self.buffer, self.picture = tally, log, buffer, picture
-        stores = log.by_buffer[buffer, True]
+        stores = [event for event in log.told if event.buffer == buffer and event.writes]
         self.stages = self.last_stages(stores)
         self.sizes = [log.launched.get(stage, {}) for stage in self.stages]
         self.scope = log.buffers[buffer].scope
