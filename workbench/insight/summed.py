@@ -64,6 +64,7 @@ def _stays(access: Access, found: Reduction) -> bool:
 
 def _behind(access: Access, found: Reduction) -> Access:
     """`access` behind the loops of the sum, by the first of the threads that share it."""
+    assert found.update is not None
     first: dict[Var, Const] = {}
     guards = []
     for loop in found.reduced:
