@@ -59,6 +59,7 @@ KINDS = frozenset(
     bytes of sectors
     bytes of the step before
     bytes on bands
+    bytes that warps hold in captions
     cells and registers in captions
     cells in captions
     cells in tables
@@ -105,6 +106,7 @@ KINDS = frozenset(
     lanes on boxes of fragments
     lanes served together
     lanes that ask nothing
+    lanes together in captions
     lanes with a thread
     lanes without a thread
     lengths of rows
@@ -190,6 +192,7 @@ KINDS = frozenset(
     selections in captions
     shapes in titles
     shares of clocks
+    shares of warps that are a most
     short names of sheets
     sizes of axes of requests
     stages in titles
@@ -240,6 +243,9 @@ KINDS = frozenset(
     turns of waits
     turns of what is on its way
     turns under the pointer
+    warps of a cell
+    warps of a group
+    warps of a row
     warps that do nothing
     wavefronts in captions
     wavefronts in tables
