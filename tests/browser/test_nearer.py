@@ -69,6 +69,10 @@ def test_one_goes_from_the_launch_to_a_request(plain: Plain):
     takes = "reads of B_shared: 2 wavefronts, the least."
     expect(lab.locator(".wb-caption")).to_contain_text(takes)
     expect(time).to_be_focused()  # though all around it was drawn anew
+    time.press("End")
+    expect(said).to_contain_text("done")
+    expect(lab.locator(".wb-caption")).to_contain_text("writes of C")  # what came last
+    time.press("Home")
     crumbs.get_by_role("button", name="whole").click()
     expect(said).to_contain_text("blocks run")
     expect(lit).to_have_count(0)

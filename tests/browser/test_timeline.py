@@ -30,7 +30,7 @@ def test_blocks_are_seen_wave_by_wave_in_modelled_time(plain: Plain):
     time = lab.get_by_role("slider", name="time: timeline")
     told = lab.locator(".wb-track-said")
     expect(lab.locator(".wb-caption")).to_have_text(
-        "1,056 of about 1,056 places · tail 928 blocks · 100% of warps"
+        "1,056 of about 1,056 places · tail 928 blocks · up to 100% of warps"
     )
     expect(told).to_contain_text(" µs: 1,056 of 4,096 blocks run, 0 done")  # and no more in waves
     for key, words in (

@@ -104,6 +104,34 @@ def test_one_block_a_multiprocessor_and_some_without():
     assert busy(strip) == ["wave 1: 100 of 132 multiprocessors work"]
 
 
+def there(strip: Scene) -> dict[str, str]:
+    """What is said of each bar."""
+    said = (shape.of.title.partition(": ") for shape in strip.shapes if ": room" in shape.of.title)
+    return {name: rest for name, _, rest in said}
+
+
+def test_before_a_compiler_has_run_the_blocks_that_are_there_are_a_span():
+    """1,321 blocks of 1,024 threads: two of 64 warps, or one of 64 registers a thread."""
+    strip = scene(1321, 1024)
+    assert there(strip) == {
+        "warps": "room for 2 blocks, 1 to 2 are there",
+        "block slots": "room for 32 blocks, 1 to 2 are there",
+        "registers": "room for 1 to 8 blocks, 1 to 2 are there",
+    }
+    assert bricks(strip)["warps"] == (1, 1), "one surely is"
+    picture = draw.picture_of(program(1321, 1024), "timeline")
+    assert picture.caption == "264 of about 264 places · tail 1 block · up to 100% of warps"
+
+
+def test_of_one_there_is_one():
+    strip = scene(1, 1024)
+    assert there(strip)["warps"] == "room for 2 blocks, 1 is there"
+    assert "1 block on 132 multiprocessors: 1 wave" in strip.words
+    assert there(scene(132, 1024, registers=64))["registers"] == "room for 1 block, 1 is there"
+    picture = draw.picture_of(program(1, 1024), "timeline")
+    assert picture.full.endswith(": 1 of 1 block runs, 0 done.")
+
+
 def test_a_resource_is_named_only_if_it_is_the_limit_whatever_the_registers():
     """A block of 16 warps: room for 4 by warps, for 2 where a thread has 64 registers."""
     few = scene(1320, 512, registers=32)

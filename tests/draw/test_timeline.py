@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.insight.test_residence import elementwise
 from workbench import draw
 from workbench.draw.colours import busy_role
@@ -27,6 +29,7 @@ def test_what_has_run_runs_and_will_run_lie_where_they_are_in_time():
     assert ends["busy-10"][0] == 0 and ends["now-10"][0] == 4 and ends["now-10"][-1] == 6
     assert ends["stored"][0] == 8 and scene.width == WIDE
     assert scene.words[-1] == "10 steps"
+    assert track_scene(replace(track, length=1.0), 0.5).words[-1] == "1 step"
 
 
 def test_of_thin_rows_it_is_seen_how_many_places_are_in_use():

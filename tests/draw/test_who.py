@@ -10,13 +10,14 @@ import pytest
 import workbench as wb
 from benchmarks.matmuls import blocking, matmul, naive
 from tests.support.gpu_programs import VECTOR_ADD, add_in_blocks, parsed
-from workbench import draw, insight
+from workbench import draw, insight, script
 from workbench.draw import Picture
 from workbench.draw.matrix import CLOCK, HIGH, WIDE
 from workbench.draw.scene import Path, Rect, Scene, Words, width_of
 from workbench.draw.who import labels_of
 from workbench.insight import Cell, Table, Who
-from workbench.ir import PrimFunc
+from workbench.ir import Buffer, PrimFunc, stores
+from workbench.lesson.half_products import half_product, half_tiles
 
 PHONE = 300.0  # px; two thirds of it are left of a screen of 360, and strips may shrink a little
 
@@ -408,3 +409,52 @@ def test_what_fits_in_no_way_is_left_out():
     ((_, words),) = cells(picture).values()
     assert words == ["[0]", "block 1"]
     assert long in picture.strips[0].shapes[0].of.title, "told to who points at the cell"
+
+
+def sums(func: PrimFunc) -> Buffer:
+    """The fragments of the sums."""
+    kept = (store.buffer for store in stores(func.body))
+    return next(buffer for buffer in kept if buffer.is_fragment and buffer.dtype == "float32")
+
+
+@pytest.mark.parametrize("kind", ["wmma", "mma"])
+def test_a_call_of_a_warp_is_by_its_lanes_together_in_one_step(kind: str):
+    """A block has two warps: each fills a column of two tiles of sums, and adds to it four times.
+
+    Ahead of every two of these its threads fetch 16 cells of A and of B each, and ahead of every
+    one its warps load two tiles of A and one of B.
+    """
+    func = half_tiles(half_product(32, 64, 64), kind, (32, 32), (1, 2), 32)
+    whose = insight.who(func)
+    assert draw.who_picture(whose).caption == (
+        "C[0, 5] is computed by block (x=0, y=0), warp (y=0, z=0), 32 lanes together, "
+        f"at time step {2 + 2 * (16 + 16) + 4 * (2 + 1 + 2)}."
+    )
+    assert [(group.label, group.cells, group.idle) for group in whose.groups] == [
+        ("block (x=0, y=0)", 1024, 0),
+        ("block (x=1, y=0)", 1024, 0),
+    ]
+    assert [(group.label, group.cells) for group in whose.zoom] == [
+        ("warp (y=0, z=0)", 512),
+        ("warp (y=0, z=1)", 512),
+    ]
+    assert whose.idle_left_out == 0
+    own = insight.who(func, sums(func).name)
+    assert [(group.label, group.cells) for group in own.zoom] == [
+        (group.label, group.cells) for group in whose.zoom
+    ]
+
+
+def test_the_only_warp_of_a_block_has_no_number():
+    """It clears sums, fetches 8 cells of A and of B, loads a tile of each, and multiplies."""
+    func = half_tiles(half_product(16, 32, 16), "mma", (16, 16), (1, 1), 16)
+    bound, text = r'T.thread_binding\(1, thread="threadIdx.[yz]"\)', script.show(func)
+    whose = insight.who(script.parse(re.sub(bound, "range(1)", text)), sums(func).name)
+    assert whose.cells[5].writers == 1 and {cell.label for cell in whose.cells} == {
+        "block (x=0, y=0), one warp"
+    }
+    assert [(group.label, group.time) for group in whose.groups] == [
+        ("block (x=0, y=0)", (19, 19)),
+        ("block (x=1, y=0)", (19, 19)),
+    ]
+    assert whose.zoom == ()

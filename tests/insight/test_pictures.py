@@ -458,9 +458,10 @@ def test_the_roof_of_products_in_calls_of_a_warp_is_that_of_matrix_units():
     )  # nobody says how fast
 
 
-def test_of_fragments_a_thread_keeps_its_share_of_what_its_warp_holds():
+@pytest.mark.parametrize("kind", ["wmma", "mma"])
+def test_of_fragments_a_thread_keeps_its_share_of_what_its_warp_holds(kind: str):
     """A tile of each factor, 512 bytes, and one of 256 sums of 4 bytes: a 32nd each."""
-    memory = insight.memory(half_tiles(half_product(16, 16, 64), "wmma", (16, 16), (1, 1), 32))
+    memory = insight.memory(half_tiles(half_product(16, 16, 64), kind, (16, 16), (1, 1), 32))
     assert [sorted(use.bytes for use in memory.levels[2].buffers)] == [[16, 16, 32]]
     assert "each thread keeps 64 bytes in registers" in memory.caption
     assert memory.caption.endswith("; a warp holds 2,048 bytes of fragments together.")

@@ -10,6 +10,7 @@ from workbench.arith import evaluate
 from workbench.ir import (
     THREAD_AXES,
     BinOp,
+    Block,
     BlockRealize,
     BufferLoad,
     BufferStore,
@@ -23,6 +24,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    attrs_dict,
     children,
     free_vars,
     walk,
@@ -33,7 +35,8 @@ from workbench.ir import (
 class Event:
     """One load or store: where, by whom, at which step of its thread, in which loops.
 
-    A loop over virtual threads that does not tell what is done is none of them.
+    A loop over virtual threads that does not tell what is done is none of them. What a warp does in
+    one call is by the first of its 32 threads, in one step.
     """
 
     buffer: str
@@ -44,6 +47,12 @@ class Event:
     time: int
     stage: str
     loops: tuple[tuple[Var, int], ...]
+
+
+def is_called(block: Block) -> bool:
+    """Whether a call of a warp does `block`: by the name of its intrinsic."""
+    name = str(dict(attrs_dict(block.annotations)).get("tensor_intrin", ""))
+    return name.startswith(("mma_", "wmma_", "simdgroup_"))
 
 
 def trace(func: PrimFunc) -> list[Event]:
@@ -77,6 +86,7 @@ class _Thread:
         self.place, self.time = place, time
         self.loops: list[tuple[Var, int]] = []
         self.events: list[Event] = []
+        self.called = False  # in a call of a warp, which is one step
         self.quiet = False  # time passes, but nothing happens
         self.copies: list[tuple[Var, int]] = []  # loops over virtual threads, and which it is
         self.told: dict[Var, set[Var]] = {}  # of an iterator, the loops that say what it is
@@ -103,6 +113,12 @@ class _Thread:
                     self._in_case(not holds, stmt.else_case, env, stage)
                 self.time = max(self.time, end)
                 self.decided.pop()
+            case BlockRealize() if is_called(stmt.block) and not self.called:
+                if self.place["threadIdx.x"] == 0:
+                    self.called = True
+                    self._realize(stmt, env)
+                    self.called = False
+                self.time += 1
             case BlockRealize():
                 self._realize(stmt, env)
             case BufferStore():
@@ -111,7 +127,7 @@ class _Thread:
                 for index in stmt.indices:
                     self._loads(index, env, stage)
                 self._note(stmt, env, stage)
-                self.time += 1
+                self.time += not self.called
 
     def _in_case(self, holds: bool, stmt: Stmt, env: dict[Var, Any], stage: str) -> None:
         before, self.quiet = self.quiet, self.quiet or not holds

@@ -9,6 +9,7 @@ from workbench.diag import count_text, size_text
 from workbench.draw.picture import Picture
 from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, longest, standing, width_of
 from workbench.insight import Limit, Occupancy, Table
+from workbench.insight.occupancy import Span
 from workbench.target import get
 
 WIDE = 332.0  # px of a strip, which fits a phone
@@ -88,9 +89,10 @@ def _strip(one: Occupancy, named: bool, last: bool, form: int) -> Scene:
     return Scene(WIDE, y + 2, tuple(shapes), free=True)
 
 
-def residents(one: Occupancy) -> int:
-    """How many blocks the fullest multiprocessor surely holds at once."""
-    return min(one.room[0], ceil(one.blocks_per_sm[0]))
+def residents(one: Occupancy) -> Span:
+    """How many blocks the fullest multiprocessor holds at once: surely, and at most."""
+    low, high = zip(one.room, map(ceil, one.blocks_per_sm), strict=True)
+    return min(low), min(high)
 
 
 def _bar(one: Occupancy, limit: Limit, y: float, form: int) -> Iterator[Shape]:
@@ -104,7 +106,7 @@ def _bar(one: Occupancy, limit: Limit, y: float, form: int) -> Iterator[Shape]:
     yield Words(needed, WIDE - 1, y + LINE - 4, "muted", "end")
     low, high = sorted(limit.needed)
     y += LINE
-    wide, there = (WIDE - 2) * low / limit.available, residents(one)
+    wide, (there, most) = (WIDE - 2) * low / limit.available, residents(one)
     shapes: list[Shape] = [Rect(1, y, WIDE - 2, BAR, "room")]
     if high != low:
         end = min((WIDE - 2) * high / limit.available * there, WIDE - 2)
@@ -113,7 +115,8 @@ def _bar(one: Occupancy, limit: Limit, y: float, form: int) -> Iterator[Shape]:
         role = "used" if k < there else "unused"
         if k < there or wide >= 2:
             shapes.append(Rect(1 + k * wide, y + 1, max(wide - 0.5, 0.5), BAR - 2, role))
-    title = f"{name}: room for {_span(limit.blocks)} blocks, {there} are there"
+    room_text, are = _counted(limit.blocks, "block"), "is" if most == 1 else "are"
+    title = f"{name}: room for {room_text}, {_span((there, most))} {are} there"
     yield from standing(Stands(title=title), shapes)
 
 
@@ -136,16 +139,20 @@ def _needed(one: Occupancy, limit: Limit) -> Iterator[str]:
 
 def _span(span: tuple[int, int]) -> str:
     low, high = sorted(span)
-    return str(low) if low == high else f"{low} to {high}"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _counted(span: Span, noun: str) -> str:
+    low, high = span
+    return count_text(low, noun) if low == high else f"{_span(span)} {noun}s"
 
 
 def _waves(one: Occupancy, y: float, form: int) -> Iterator[tuple[Shape, float]]:
     """The first wave and the last: a box a multiprocessor, filled as far as it has blocks."""
     count, room = one.multiprocessors, one.room[0]
     low, high = (max(ceil(round(n, 9)), 1) for n in one.waves)
-    waves = count_text(low, "wave") if low == high else f"{low:,} to {high:,} waves"
-    all_blocks = f"{one.blocks:,} blocks"
-    heads = [f"{all_blocks} on {count} multiprocessors: {waves}", f"{all_blocks}: {waves}"]
+    waves, blocks = _counted((low, high), "wave"), count_text(one.blocks, "block")
+    heads = [f"{blocks} on {count} multiprocessors: {waves}", f"{blocks}: {waves}"]
     head = longest(heads[min(form, 1) :], WIDE, "words")
     yield Words(head, 1, y + LINE - 4, "words", "start"), y + LINE
     y += LINE

@@ -12,7 +12,7 @@ from workbench.draw.picture import Picture
 from workbench.draw.scene import Path, Rect, Scene, Shape, Spot, Stands, Words, width_of
 from workbench.insight import Residence, Table, Track, time_text
 from workbench.insight.residence import MODELLED
-from workbench.insight.track import Span
+from workbench.insight.track import Span, unit_text
 
 WIDE, LEFT, RIGHT = 332.0, 28.0, 8.0  # px of the scene, which fits a phone; of row numbers; beside
 LINE, GAP, AXIS = 15.0, 6.0, 24.0  # px of a line of words, below the large row, of the axis
@@ -177,7 +177,7 @@ def time_axis(unit: str, times: tuple[float, float], left: float, bottom: float)
     for k in range(ceil(start / step - 1e-9), floor(stop / step + 1e-9) + 1):
         x = left + (k * step - start) / (stop - start or 1.0) * (WIDE - RIGHT - left)
         label = time_text(k * step)
-        label = f"{label} {unit}" if (k + 1) * step > stop else label
+        label = f"{label} {unit_text(k * step, unit)}" if (k + 1) * step > stop else label
         yield Path((((x, bottom), (x, bottom + 4)),), "clock")
         middle = min(x, WIDE - width_of(label, "muted") / 2)
         yield Words(label, middle, bottom + AXIS - 6, "muted")

@@ -24,6 +24,7 @@ from workbench.ir import (
     const,
     free_vars,
     is_warp_call,
+    once,
     refuse_sizes,
     remembered,
     stmts_of,
@@ -74,6 +75,14 @@ def loops_above(func: PrimFunc, access: Access) -> list[For]:
     return known.all_loops_above(stmt) if stmt else []
 
 
+def together(func: PrimFunc, access: Access) -> Access | None:
+    """`access` by all 32 threads of a warp, where a call of the warp makes it; None elsewhere."""
+    if access.node not in by_warps(func):
+        return None
+    x = {loop.var for loop in access.loops if loop.name == "threadIdx.x"}
+    return replace(access, guards=tuple(g for g in access.guards if {*free_vars(g)} != x))
+
+
 def at_first(access: Access, *roles: str) -> dict[Var, int]:
     """Its loops of these `roles` at number 0: what the first block does, or its first thread."""
     return {loop.var: 0 for loop in access.loops if loop.role in roles}
@@ -95,10 +104,11 @@ def _of_func(func: PrimFunc) -> Iterator[Access]:
                 first = axes.get(loop.thread) or _axis(loop.loop_var, loop.thread, 0)
                 axes[loop.thread] = replace(first, extent=max(extent_of(loop), first.extent))
         bound = {axis: axes[axis] for axis in THREAD_AXES if axis in axes}
-        yield from _of_nest(nest, bound, reduced, _by_warps(func))
+        yield from _of_nest(nest, bound, reduced, by_warps(func))
 
 
-def _by_warps(func: PrimFunc) -> set[Node]:
+@once
+def by_warps(func: PrimFunc) -> set[Node]:
     """What is in blocks that an intrinsic runs by calls of a warp."""
     found: set[Node] = set()
     for realize in places(func).blocks.values():
@@ -114,7 +124,7 @@ def _axis(var: Var, axis: str, extent: int) -> Loop:
 
 
 def _of_nest(
-    nest: Stmt, axes: dict[str, Loop], reduced: set[Var], by_warps: set[Node]
+    nest: Stmt, axes: dict[str, Loop], reduced: set[Var], in_calls: set[Node]
 ) -> Iterator[Access]:
     """The accesses of what one launch runs, with `axes` around all of it.
 
@@ -142,8 +152,8 @@ def _of_nest(
         own = [known[loop] for loop in found.loops if loop.thread not in axes]
         turns = [loop for loop in own if loop.role != "virtual" or loop.var in used]
         within = [limits[loop] for loop in found.loops if loop in limits]
-        together = found.node in by_warps or any(map(is_warp_call, found.loops))
-        if together and "threadIdx.x" in axes:  # its first thread stands for the warp
+        by_warp = found.node in in_calls or any(map(is_warp_call, found.loops))
+        if by_warp and "threadIdx.x" in axes:  # its first thread stands for the warp
             x = axes["threadIdx.x"].var
             within.append(binary("==", x, const(0, x.type)))
         yield replace(found, guards=(*within, *found.guards), loops=(*axes.values(), *turns))

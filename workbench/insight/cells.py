@@ -150,8 +150,8 @@ def _enumerate(
     ordered = [digit for digit in of.free(fixed) if digit in group.digits]
     shape = tuple(digit.size for digit in ordered)
     if prod(shape) > MOST or any(of.reads_memory[d] for d in group.dims):
-        ends = tuple(np.unique([0, of.shape[d] - 1]) for d in group.dims)
-        return prod(shape), ends, False
+        ends = (_ends(of, fixed, d) for d in group.dims)
+        return prod(shape), tuple(map(np.unique, ends)), False
     dense = _dense(of, fixed, group)
     if dense is not None:
         return prod(shape), (dense,), True
@@ -168,6 +168,26 @@ def _enumerate(
         keep = None if keep is None else keep[..., None]
     chosen = [_chosen(column, keep, shape, len(columns) == 1) for column in columns]
     return number, _distinct([of.shape[d] for d in group.dims], chosen), True
+
+
+def _ends(of: Spread, fixed: Mapping[Var, int], dim: int) -> tuple[int, int]:
+    """The first and last cell along a dimension, of those that there are: conditions left aside."""
+    last, form = of.shape[dim] - 1, of.forms[dim]
+    if form.rest or of.ramp is not None:
+        return 0, last
+    low = high = form.const
+    running = {*of.free(fixed)}
+    for digit, factor in form.terms.items():
+        assert isinstance(digit, Digit)
+        if digit in running:
+            low, high = (
+                low + min(factor * (digit.size - 1), 0),
+                high + max(factor * (digit.size - 1), 0),
+            )
+        else:
+            at = factor * (fixed.get(digit.var, 0) // digit.stride % digit.size)
+            low, high = low + at, high + at
+    return min(max(low, 0), last), max(min(high, last), 0)
 
 
 def same_turns(of: Spread, at: Mapping[Var, int]) -> dict[Var, range]:

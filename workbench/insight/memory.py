@@ -13,9 +13,10 @@ from workbench import script
 from workbench.access.accesses import by_buffer
 from workbench.check import pipelines
 from workbench.diag import Refusal, count_text
-from workbench.insight.accesses import Access, accesses, at_first, loops_above
+from workbench.insight.accesses import Access, at_first, loops_above
 from workbench.insight.cells import Touched, box_around, executions, touched_by, union
 from workbench.insight.page import Kind, Point, Table
+from workbench.insight.summed import summed
 from workbench.ir import (
     THREAD_AXES,
     Buffer,
@@ -152,7 +153,7 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     holds together, a thread holds a 32nd.
     `target` gives the capacity of shared memory.
     """
-    found = by_buffer(accesses(func))
+    found = by_buffer(summed(func))
     order = [*func.params, *(b for b in found if b not in func.params)]
     scopes = [*SCOPES, *dict.fromkeys(b.scope for b in order if b.scope not in SCOPES)]
     ways = _ways(func)
@@ -177,16 +178,11 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
         for way, loads in ways.items()
     )
     names = tuple(tuple(b.name for b in lane) for lane in lanes)
-    together = sum(_WARP * uses[b].bytes for b in order if _is_of_a_warp(b))
+    together = sum(_WARP * uses[b].bytes for b in order if b.is_fragment)
     return Memory(levels, flows, names, _caption(levels, together), _table(levels, flows))
 
 
 _WARP = 32  # threads
-
-
-def _is_of_a_warp(buffer: Buffer) -> bool:
-    """Whether it is fragments whose cells no program gives to threads: each has its share."""
-    return buffer.tag.startswith("wmma.") or buffer.tag == "metal.simdgroup"
 
 
 def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Level:
@@ -219,7 +215,7 @@ def _use(
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
     held = prod(buffer.shape) if cells is None else cells
-    owners = _WARP if _is_of_a_warp(buffer) else 1
+    owners = _WARP if buffer.is_fragment else 1
     return BufferUse(
         buffer.name,
         buffer.type,
@@ -313,7 +309,7 @@ def _role(func: PrimFunc, buffer: Buffer, found: list[Access]) -> str:
 def _ways(func: PrimFunc) -> dict[Way, list[Access]]:
     """The loads that feed stores, by stage, buffer and what they are stored to."""
     ways: dict[Way, list[Access]] = {}
-    for access in accesses(func):
+    for access in summed(func):
         if not access.writes and access.store is not None:
             key = (access.stage, access.buffer, access.store.buffer)
             ways.setdefault(key, []).append(access)
@@ -363,7 +359,7 @@ def _copy(func: PrimFunc, way: Way, loads: Sequence[Access], alike: Sequence[Acc
     """A flow from one buffer of a lane to the next; `alike` are the loads of all such."""
     stage, source, target = way
     made = {access.store for access in loads}
-    stores = [a for a in accesses(func) if a.writes and a.store in made]
+    stores = [a for a in summed(func) if a.writes and a.store in made]
     stored = sum(map(executions, stores)) * dtypes.itemsize(target.type)
     near = target if source.scope == "global" or target.scope == "local" else source
     at = _at(func, stage, near)
@@ -372,7 +368,7 @@ def _copy(func: PrimFunc, way: Way, loads: Sequence[Access], alike: Sequence[Acc
 
 def _at(func: PrimFunc, stage: str, near: Buffer) -> At | None:
     """The innermost loop that `stage` shares with all other stages that touch `near`."""
-    touching = [access for access in accesses(func) if access.buffer is near]
+    touching = [access for access in summed(func) if access.buffer is near]
     if all(access.stage == stage for access in touching):
         return None
     around = [loops_above(func, access) for access in touching]

@@ -32,18 +32,25 @@ def region_text(buffer: str, region: Region) -> str:
     return f"{buffer}[{', '.join(parts)}]"
 
 
+_SHORT = {"block": "b", "warp": "w", "thread": "th"}
+
+
 @lru_cache(4096)
 def unit_forms(unit: str, place: Point, axes: str) -> tuple[str, ...]:
-    """A block or thread in words, and shorter, along the axes that are bound.
+    """A block, warp or thread in words, and shorter, along the axes that tell which it is.
 
     >>> unit_forms("block", (1, 0, 0), "x")
     ('block 1', 'b 1')
     >>> unit_forms("block", (1, 2, 0), "xy")
     ('block (x=1, y=2)', 'block 1,2', 'b 1,2')
+    >>> unit_forms("warp", (0, 0, 0), "")
+    ('one warp',)
     """
+    if not axes:
+        return (f"one {unit}",)
     at = {axis: place["xyz".index(axis)] for axis in axes}
     numbers = ",".join(map(str, at.values()))
-    words = (f"{unit} {numbers}", f"{'b' if unit == 'block' else 'th'} {numbers}")
+    words = (f"{unit} {numbers}", f"{_SHORT[unit]} {numbers}")
     if len(axes) == 1:
         return words
     return f"{unit} ({', '.join(f'{axis}={number}' for axis, number in at.items())})", *words

@@ -11,11 +11,12 @@ import numpy as np
 from workbench.access.accesses import by_buffer
 from workbench.arith import reads_memory
 from workbench.diag import count_text
-from workbench.insight.accesses import Access, accesses, at_first
+from workbench.insight.accesses import Access, at_first
 from workbench.insight.cells import MOST, rest, touched_by
 from workbench.insight.names import point_text
 from workbench.insight.page import Kind, Point, Table
 from workbench.insight.spread import holding, spread, within
+from workbench.insight.summed import summed
 from workbench.ir import Buffer, PrimFunc
 
 
@@ -53,7 +54,7 @@ def redundancy(func: PrimFunc) -> Redundancy:
     Where no block is bound the whole program counts as one. Accesses with too many iterations to
     look at one by one (more than 4 million), or an index read from memory, are left out.
     """
-    loads = by_buffer(a for a in accesses(func) if not a.writes and a.buffer.scope != "local")
+    loads = by_buffer(a for a in summed(func) if not a.writes and a.buffer.scope != "local")
     buffers = tuple(r for b, found in loads.items() if (r := _reuse(b, found)) is not None)
     return Redundancy(buffers, _caption(buffers), _table(buffers))
 

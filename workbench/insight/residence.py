@@ -127,13 +127,20 @@ def _residence(found: Sequence[_Launched], target: Target) -> Residence:
     words = [
         f"{placed:,} of {about}{places:,} places",
         f"tail {count_text(tail, 'block')}" if tail else "tail none",
-        f"{_percent(full.fraction[1])} of warps",
+        f"{_at_most(most)}{_percent(full.fraction[1])} of warps",
     ]
     said = _caption(most, target, us, alike)
     return Residence(
         target.name, full.blocks, most.known, places, placed, tail, full.fraction[1], us, track,
         f"{' · '.join(words)}\n{said}", _table(found, target),
     )  # fmt: skip
+
+
+def _at_most(most: _Launched) -> str:
+    """What stands before the share of warps: with more registers than estimated it is less."""
+    least, known = most.known
+    there = most.full.blocks / most.full.multiprocessors
+    return "up to " if least < min(known, there) else ""
 
 
 def _percent(fraction: float) -> str:
@@ -181,7 +188,8 @@ def _track(found: Sequence[_Launched], target: Target) -> tuple[Track, bool]:
         spans += made.spans
         marks.append(Spans(0, one.waves, 0, 0, start, 0.0, number, len(shapes) - 1))
         of = f" of {one.kernel.name}" if len(found) > 1 else ""
-        sorts.append(Sort(BLOCK, f"{{running}} of {{all}} blocks{of} run, {{done}} done", now=NOW))
+        run = f"block{of} runs" if one.full.blocks == 1 else f"blocks{of} run"
+        sorts.append(Sort(BLOCK, f"{{running}} of {{all}} {run}, {{done}} done", now=NOW))
         opens = opens or start + wave / 3
         now = made.end
         alike = alike or made.alike

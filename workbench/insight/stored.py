@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from workbench.access.units import same_cell
 from workbench.arith import reads_memory
 from workbench.check.kernels import extent_of
-from workbench.insight.accesses import Access, Loop, accesses
+from workbench.insight.accesses import Access, Loop, accesses, by_warps, together
 from workbench.insight.cells import touched_by, union
 from workbench.insight.names import time_forms, unit_forms
 from workbench.insight.page import Point
@@ -20,6 +20,7 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    Node,
     PrimFunc,
     SeqStmt,
     Stmt,
@@ -78,15 +79,19 @@ class Stored:
     """A store to a buffer, and the loops around it by what they say about its cells."""
 
     def __init__(self, func: PrimFunc, store: Access) -> None:
-        self.store = store
+        of_warp = together(func, store)
+        self.together = of_warp is not None  # the threads of a warp do it in one call
+        self.store = store = of_warp or store
         used = store.variables()
         self.loops = [loop for loop in store.loops if loop.var in used]
         self.idle = [loop for loop in store.loops if loop.var not in used]
         self.blocks = [loop for loop in store.loops if loop.role == "block"]
         self.threads = [loop for loop in store.loops if loop.role == "thread"]
+        apart = [loop for loop in self.threads if loop.name != "threadIdx.x"]
+        self.doers = apart if self.together else self.threads  # the loops over who does it
         units = (("block", self.blocks), ("thread", self.threads))
         self.bound = {unit: "".join(sorted(loop.name[-1] for loop in of)) for unit, of in units}
-        owners = {"shared": self.blocks, "local": [*self.blocks, *self.threads]}
+        owners = {"shared": self.blocks, "local": [*self.blocks, *self.doers]}
         self.owners = {loop.var for loop in owners.get(store.buffer.scope, [])}
         self.units = [*self.blocks, *self.threads]
         self.start, self.factors = _time(func, store)
@@ -94,7 +99,7 @@ class Stored:
         tells = (
             ("time", bool(in_time)),
             ("block", any(loop in self.loops for loop in self.blocks)),
-            ("thread", any(loop in self.loops for loop in self.threads)),
+            ("thread", self.together or any(loop in self.loops for loop in self.threads)),
         )
         labels = tuple(name for name, does in tells if does)
         self.labels = labels or ("time",)
@@ -110,7 +115,8 @@ class Stored:
             )
             for loop in self.store.loops
         )
-        return self.store.buffer.name, self.store.buffer.scope, self.start, loops
+        of = self.store.buffer
+        return of.name, of.scope, self.start, self.together, loops
 
     def time(self, low: Mapping[Var, int], high: Mapping[Var, int]) -> tuple[int, int]:
         """First and last step, with loops from `low` to `high` and the others from end to end."""
@@ -129,11 +135,17 @@ class Stored:
     ) -> tuple[tuple[str, ...], ...]:
         """In words, with only what the `labels` have; "" of a unit that it is in none of."""
         parts = [
-            unit_forms(unit, point, self.bound[unit]) if point is not None else ("",)
+            self.unit_forms(unit, point) if point is not None else ("",)
             for unit, point in zip(("block", "thread"), place, strict=True)
             if unit in labels
         ]
         return (*parts, time_forms(*time)) if "time" in labels else tuple(parts)
+
+    def unit_forms(self, unit: str, point: Point) -> tuple[str, ...]:
+        """A block, or the thread or warp that does it, in words and shorter."""
+        if unit == "thread" and self.together:
+            return unit_forms("warp", point, self.bound[unit].replace("x", ""))
+        return unit_forms(unit, point, self.bound[unit])
 
     @cached_property
     def held(self) -> list[Expr]:
@@ -152,29 +164,32 @@ def _time(func: PrimFunc, store: Access) -> tuple[int, dict[Var, int]]:
     """The step of a store within one thread, as a constant and a factor of each serial loop.
 
     A thread runs one statement after the other: before those in a sequence it has done all the
-    earlier ones, and a turn of a loop comes after as many runs of its body.
+    earlier ones, and a turn of a loop comes after as many runs of its body. What a call of a warp
+    does is one step.
     """
     assert isinstance(store.node, BufferStore)
-    start, factors = 0, {}
+    start, factors, calls = 0, {}, by_warps(func)
     below: Stmt = store.node
     for stmt in places(func).above(below):
         if isinstance(stmt, SeqStmt):
-            start += sum(_steps(s) for s in stmt.stmts[: stmt.stmts.index(below)])
+            start += sum(_steps(s, calls) for s in stmt.stmts[: stmt.stmts.index(below)])
         elif isinstance(stmt, For) and stmt.thread is None:
-            factors[stmt.loop_var] = _steps(stmt.body)
+            factors[stmt.loop_var] = _steps(stmt.body, calls)
+        elif isinstance(stmt, BlockRealize) and stmt.block in calls:
+            start, factors = 0, {}
         below = stmt
     return start, factors
 
 
-def _steps(stmt: Stmt) -> int:
-    """How many block instances one thread runs in `stmt`."""
+def _steps(stmt: Stmt, calls: Set[Node]) -> int:
+    """How many block instances one thread runs in `stmt`; those in `calls` of a warp are one."""
     match stmt:
         case For():
-            return (1 if stmt.thread else extent_of(stmt)) * _steps(stmt.body)
+            return (1 if stmt.thread else extent_of(stmt)) * _steps(stmt.body, calls)
         case SeqStmt():
-            return sum(_steps(s) for s in stmt.stmts)
+            return sum(_steps(s, calls) for s in stmt.stmts)
         case IfThenElse():  # a thread runs one of them
-            return max(_steps(case) for case in inner(stmt))
+            return max(_steps(case, calls) for case in inner(stmt))
         case BlockRealize():
-            return _steps(stmt.block.body)
+            return 1 if stmt.block in calls else _steps(stmt.block.body, calls)
     return 1

@@ -17,6 +17,7 @@ from workbench.insight.chosen_values import Selection, chosen_values
 from workbench.insight.names import region_text
 from workbench.insight.page import Kind, Point, Region, Table
 from workbench.insight.spread import Spread, spread, value, within
+from workbench.insight.summed import summed
 from workbench.ir import Buffer, Expr, PrimFunc, Var, free_vars, remembered
 
 MOST_VALUES = 4096  # of an axis that has a table
@@ -254,8 +255,8 @@ def _parts(func: PrimFunc) -> _Parts:
     """The parts of `func`, worked out once: a slider asks for many selections."""
     known: dict[Any, _Parts] = remembered(func)
     if "tiles" not in known:
-        found = accesses(func)
-        keys = _keys(found)
+        found = summed(func)
+        keys = _keys(accesses(func))
         written = {access.buffer.name for access in found if access.writes}
         moved = _moved(found, keys)
         ends = {key: _ends(found, loops) for key, loops in keys.items()}

@@ -15,6 +15,7 @@ from workbench.insight.page import Kind, Point, Table
 from workbench.insight.resting import Idle, Resting
 from workbench.insight.spread import spread
 from workbench.insight.stored import Stored, stored
+from workbench.insight.wavefronts import WARP
 from workbench.insight.who_cells import MOST_CELLS, Cell, who_cells
 from workbench.insight.who_groups import Group, who_groups, who_zoom
 from workbench.ir import PrimFunc
@@ -34,7 +35,8 @@ class Who:
     the threads of the first block, where both are bound; `zoom_left_out` of them are not listed.
     `idle` are the threads that compute no cell of a small buffer; `idle_left_out` of them are not
     listed, nor any of a large buffer, where none is counted in more than MOST_LANES threads.
-    `in_parts` says that the threads which write a cell share its sum out.
+    `in_parts` says that the threads which write a cell share its sum out, `together` that a warp
+    writes cells by calls: its 32 threads together, and the first of them stands for it.
     """
 
     buffer: str
@@ -53,10 +55,11 @@ class Who:
     idle: tuple[Idle, ...] = ()
     idle_left_out: int = 0
     in_parts: bool = False
+    together: bool = False
 
     def sentence(self, cell: Cell) -> str:
         """One sentence on who computes `cell`."""
-        return _sentence(self.buffer, cell, self.labels, self.in_parts)
+        return _sentence(self.buffer, cell, self.labels, self.in_parts, self.together)
 
 
 def who(func: PrimFunc, buffer: str | None = None) -> Who:
@@ -65,7 +68,8 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     Of cells that several stores write it is the last of them, of those that write cells which no
     later one does. A time step is one block instance that a thread runs, counted from 0 in the
     order of its loops; what a thread binding covers takes no time of its own, virtual threads
-    neither, which are in step. Raises ValueError for a name of nothing that the program writes.
+    neither, which are in step, and a call of a warp is one step. Raises ValueError for a name of
+    nothing that the program writes.
     """
     stores = stored(func, buffer)
     last = stores[-1].store
@@ -87,15 +91,15 @@ def _who(stores: Sequence[Stored], parts: bool) -> Who:
     resting = Resting(stores)
     groups, left_out = who_groups(stores, resting)
     zoom, zoom_left_out = who_zoom(stores)
-    name = store.buffer.name
+    name, together = store.buffer.name, stores[-1].together
     shown = cells[min(5, len(cells) - 1)] if cells else None
     caption = f"Nothing of {name} is computed."
     if any(map(reads_memory, store.indices)):
         caption = f"Data decide which cells of {name} are computed."
     if shown is not None:
-        caption = _sentence(name, shown, labels, parts)
+        caption = _sentence(name, shown, labels, parts, together)
     whole = prod(store.buffer.shape) <= MOST_CELLS
-    table = _table(name, cells, groups, whole)
+    table = _table(name, cells, groups, whole, together)
     idle = resting.listed() if whole else ()
     idle_left_out = resting.count - len(idle)
     return Who(
@@ -115,6 +119,7 @@ def _who(stores: Sequence[Stored], parts: bool) -> Who:
         idle,
         idle_left_out,
         parts,
+        together,
     )
 
 
@@ -127,24 +132,34 @@ def _in_parts(func: PrimFunc, store: Access) -> bool:
     return reduction is not None and bool(reduction.threads)
 
 
-def _sentence(name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool) -> str:
+def _sentence(
+    name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool, together: bool
+) -> str:
     at = point_text(name, cell.index)
     if in_parts and cell.writers > 1:
         return f"{at} is put together from the parts of {cell.writers} threads."
     words = [part[0] for part in cell.forms if part[0]]
     by = "by " if len(words) > ("time" in labels) else ""
+    if together:
+        words.insert(len(words) - ("time" in labels), f"{WARP} lanes together")
     if "time" in labels:
         words[-1] = f"{'at' if cell.time[0] == cell.time[1] else 'in'} {words[-1]}"
     sentence = f"{at} is computed {by}{', '.join(words)}"
     if cell.writers > 1:
-        sentence += f", and again by {count_text(cell.writers - 1, 'other thread')}"
+        sentence += f", and again by {count_text(cell.writers - 1, f'other {_doer(together)}')}"
     return sentence + "."
 
 
-def _table(name: str, cells: tuple[Cell, ...], groups: tuple[Group, ...], whole: bool) -> Table:
+def _doer(together: bool) -> str:
+    return "warp" if together else "thread"
+
+
+def _table(
+    name: str, cells: tuple[Cell, ...], groups: tuple[Group, ...], whole: bool, together: bool
+) -> Table:
     if whole:
         rows = tuple((point_text(name, c.index), c.label, c.writers) for c in cells)
-        return Table(("cell", "computed by", "threads that write it"), rows)
+        return Table(("cell", "computed by", f"{_doer(together)}s that write it"), rows)
     listed = tuple((g.label, region_text(name, g.region), g.cells) for g in groups)
     if not any(g.idle for g in groups):
         return Table(("who", "cells", "how many"), listed)

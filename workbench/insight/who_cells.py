@@ -30,8 +30,8 @@ class Cell:
     `forms` are the parts of the label, each with the shorter ways to say it.
     `time` is the first and last step, counted within one thread, at which that thread writes the
     cell. `block` and `thread` are (x, y, z), None where the program binds no such axis.
-    `writers` counts the threads that write the cell; of memory that each block or thread has for
-    itself, those of the first one that has the cell.
+    `writers` counts the threads that write the cell, or the warps that do it together; of memory
+    that each block or thread has for itself, those of the first one that has the cell.
     """
 
     index: Point
@@ -119,7 +119,7 @@ class _Writers:
         self.serial = [(k, store.factors[v]) for k, v in places if v in store.factors]
         zero = dict.fromkeys(self.order, 0)
         self.start = store.time(zero, zero)
-        idle = (loop for loop in store.idle if loop.role in ("block", "thread"))
+        idle = (loop for loop in store.idle if loop in (*store.blocks, *store.doers))
         self.idle = {loop.var: range(loop.extent) for loop in idle if loop.var not in store.owners}
 
     def lanes(self) -> Iterator[tuple[Point, Lanes]]:

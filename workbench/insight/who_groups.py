@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.arith import points
+from workbench.arith import points, prove
 from workbench.emulate.kernels.affine import Digits
 from workbench.insight.accesses import Access, Loop
 from workbench.insight.cells import touched_by, union
-from workbench.insight.names import time_forms, unit_forms
+from workbench.insight.names import time_forms
 from workbench.insight.page import Point, Region
 from workbench.insight.resting import Resting
 from workbench.insight.spread import along_axes, holding
@@ -87,6 +87,8 @@ def _telling(stores: Sequence[Stored], units: Sequence[Loop]) -> list[Loop]:
 
 def _first_serial(store: Stored) -> list[Loop]:
     serial = [loop for loop in store.loops if loop.var in store.store.cell_variables()]
+    if store.together:  # what is inside of the call is one step
+        serial = [loop for loop in serial if loop.var in store.factors]
     return serial[:1] if len(serial) > 1 and serial[0].extent <= MOST_GROUPS else []
 
 
@@ -121,7 +123,11 @@ def _values(by: Sequence[Loop], left_out: int) -> Iterator[dict[Var, int]]:
 
 
 class _Moves:
-    """How the cells of a store move with the loops `by`, where they only move."""
+    """How the cells of a store move with the loops `by`, where they only move.
+
+    Where conditions ask for these loops they only move among values for which all surely hold: the
+    last of many blocks alone may be cut off, and only that is looked at again.
+    """
 
     def __init__(self, store: Access, by: list[Loop]) -> None:
         variables = {loop.var for loop in by}
@@ -130,8 +136,9 @@ class _Moves:
         self.digits.cut_for(store.indices)
         forms = [self.digits.form(index) for index in store.indices]
         rest = (expr for form in forms for expr, _ in form.rest)
-        others = (free_vars(expr) for expr in (*store.guards, *rest))
-        self.only_moves = all(variables.isdisjoint(names) for names in others)
+        self.only_moves = all(variables.isdisjoint(free_vars(expr)) for expr in rest)
+        self.asked = [g for g in store.guards if not variables.isdisjoint(free_vars(g))]
+        self.ends = {loop.var: (0, loop.extent - 1) for loop in store.loops}
         digits = [(loop.var, digit) for loop in by for digit in self.digits.of[loop.var]]
         self.steps = [  # (loop, stride and size of its digit, dimension, how far this moves it)
             (var, digit.stride, digit.size, dim, form.terms[digit])
@@ -139,7 +146,12 @@ class _Moves:
             for dim, form in enumerate(forms)
             if digit in form.terms
         ]
-        self.start: Any = None
+        self.start: tuple[Point, Region, bool, int] | None = None  # with the offset that it has
+
+    def surely(self, values: Mapping[Var, int]) -> bool:
+        """Whether the cells of `values` are those of others, moved."""
+        ends = {**self.ends, **{var: (value, value) for var, value in values.items()}}
+        return self.only_moves and all(prove(guard, ends) for guard in self.asked)
 
     def offset(self, values: Mapping[Var, int]) -> Point:
         """How far the cells of `values` lie from those of all zeros."""
@@ -159,17 +171,17 @@ class _Piece(NamedTuple):
 
     def touched(self) -> tuple[Region, bool, int]:
         """Its cells, whether these are all of the region, and how many they are."""
-        if not self.moves.only_moves:
+        moves, moved = self.moves, self.moves.surely(self.values)
+        if moves.start is None or not moved:
             found = touched_by(self.stored.store, self.values)
-            return *found.region(), found.cells
-        if self.moves.start is None:
-            zero = {**self.values, **{loop.var: 0 for loop in self.by}}
-            found = touched_by(self.stored.store, zero)
-            self.moves.start = (*found.region(), found.cells)
-        region, exact, cells = self.moves.start
-        offset = self.moves.offset(self.values)
-        moved = ((s + o, n, k) for (s, n, k), o in zip(region, offset, strict=True))
-        return tuple(moved), exact, cells
+            region, exact = found.region()
+            if moved:
+                moves.start = moves.offset(self.values), region, exact, found.cells
+            return region, exact, found.cells
+        at, region, exact, cells = moves.start
+        offset = moves.offset(self.values)
+        spans = zip(region, offset, at, strict=True)
+        return tuple((s + to - of, n, k) for (s, n, k), to, of in spans), exact, cells
 
     def time(self) -> tuple[int, int]:
         """The first and the last step at which it stores."""
@@ -193,10 +205,10 @@ def _group(pieces: Sequence[_Piece], resting: Resting | None) -> Group | None:
     block, thread = stored.place(values)
     if any(loop in by for loop in stored.threads):
         assert thread is not None
-        forms = unit_forms("thread", thread, stored.bound["thread"])
+        forms = stored.unit_forms("thread", thread)
     elif any(loop in by for loop in stored.blocks):
         assert block is not None
-        forms, thread = unit_forms("block", block, stored.bound["block"]), None
+        forms, thread = stored.unit_forms("block", block), None
     else:  # every block computes them
         forms, block, thread = time_forms(*time), None, None
     idle = resting.within(values) if resting and {*by} == {*stored.blocks} else 0

@@ -460,8 +460,9 @@ class _Row:
               for n in (one.device for one in self.texts)]  # fmt: skip
         tally.same("device: time", row["us"], micro(sum(us)))
         longest = self.texts[max(range(len(us)), key=us.__getitem__)].device
-        tally.same("device: amount", row["much"], f"{short(longest)} bytes")
-        stays = f"all {short(longest)} bytes stay in L2 from run to run"
+        much = f"{short(longest)} bytes" + (" in L2" if not any(us) else "")
+        tally.same("device: amount", row["much"], much)
+        stays = f"{much}, where they stay from run to run"
         tally.same("device: words", row["words"], stays if not any(us) else row["words"])
 
     def latency(self) -> None:

@@ -149,11 +149,16 @@ class _Check:
         """Every picture of the lab."""
         if self.log.by_warps:
             self.fragments()
+            self.who()
+            self.memory()
             return
         if self.log.has_twins:
             self.tally.counts["left out: two buffers of one name"] += 1
             return
         self.who()
+        if self.log.sums is None or (self.before is not None and self.before.sums is None):
+            self.tally.counts["left out: sums that no kernel shares out"] += 1
+            return
         self.memory()
         for _ in range(SELECTIONS):
             self.tiles()
@@ -353,7 +358,7 @@ def axes_of(log: ProgramLog) -> dict[str, tuple[str, int]]:
         else:
             role, key = "step", loop.loop_var.name
         found[key] = role, max(extent, found.get(key, ("", 0))[1])
-    touched = {var for event in log.events for var, _ in event.loops}
+    touched = {var for event in log.told for var, _ in event.loops}
     bound = {x.thread for x in log.loops if x.thread}
     known = {x.loop_var.name for x in log.loops if x.loop_var in touched}
     return {k: v for k, v in found.items() if k in known or k in bound}

@@ -75,6 +75,7 @@ KINDS = frozenset(
     bytes of sectors
     bytes of the step before
     bytes on bands
+    bytes that warps hold in captions
     cells and registers in captions
     cells in captions
     cells in tables
@@ -137,6 +138,7 @@ KINDS = frozenset(
     lanes on boxes of fragments
     lanes served together
     lanes that ask nothing
+    lanes together in captions
     lanes with a thread
     lanes without a thread
     latency: amount
@@ -255,6 +257,7 @@ KINDS = frozenset(
     shared: time within
     shared: words
     shares of clocks
+    shares of warps that are a most
     short names of sheets
     sides of a row
     signs of costs
@@ -325,6 +328,9 @@ KINDS = frozenset(
     turns of waits
     turns of what is on its way
     turns under the pointer
+    warps of a cell
+    warps of a group
+    warps of a row
     warps that do nothing
     wavefronts in captions
     wavefronts in tables

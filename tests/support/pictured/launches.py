@@ -189,7 +189,7 @@ class _Occupancy:
             (r"filled: blocks that are there; hollow: room for more", lambda _: None),
             (r"(?:(\d+) of (\d+) lanes; )?(?:a block takes )?(.*) of ([\d.,]+(?: \w+)?)",
              self.bar),
-            (r"([\d,]+) blocks(?: on (\d+) multiprocessors)?: (.*)", self.waves),
+            (r"([\d,]+ blocks?)(?: on (\d+) multiprocessors)?: (.*)", self.waves),
             (r"([\d,]+)", lambda m: self.tally.among(
                 "numbers of waves", int(m[1].replace(",", "")), range(1, self.blocks + 1))),
             *([(rf"({re.escape(self.log.kernel.name)})", lambda m: self.tally.same(
@@ -216,7 +216,7 @@ class _Occupancy:
         self.tally.among("what is on bars", (match[3], match[4]), known)
 
     def waves(self, match: re.Match[str]) -> None:
-        self.tally.same("blocks over waves", match[1], f"{self.blocks:,}")
+        self.tally.same("blocks over waves", match[1], counted(self.blocks, "block"))
         if match[2]:
             self.tally.same("multiprocessors", int(match[2]), self.gpu.sm_count)
         low, high = (
@@ -227,14 +227,17 @@ class _Occupancy:
         self.tally.same("waves", match[3], text)
 
     def title(self, title: str) -> None:
-        there = min(self.most[1], ceil(min(self.most[1], self.blocks / (self.gpu.sm_count or 1))))
+        each = self.blocks / (self.gpu.sm_count or 1)
+        least, most = (min(n, ceil(min(n, each))) for n in self.most[::-1])
+        number = str(least) if least == most else f"{least} to {most}"
+        there = f"{number} {'is' if most == 1 else 'are'}"
 
         def has_room(match: re.Match[str]) -> None:
             name = next((n for n, s in NAMES.items() if s == match[1]), match[1])
             few, many = sorted((self.few[name], self.many[name]))
-            text = str(few) if few == many else f"{few} to {many}"
+            text = counted(few, "block") if few == many else f"{few:,} to {many:,} blocks"
             self.tally.same("room in titles", match[2], text, title)
-            self.tally.same("blocks that are there", int(match[3]), there, title)
+            self.tally.same("blocks that are there", match[3], there, title)
 
         def wave(match: re.Match[str]) -> None:
             number, sms = int(match[1]) - 1, self.gpu.sm_count or 1
@@ -244,7 +247,7 @@ class _Occupancy:
             self.tally.same("multiprocessors", int(match[3]), sms, title)
 
         self.tally.read(title, [
-            (r"(.*): room for (\d+(?: to \d+)?) blocks, (\d+) are there", has_room),
+            (r"(.*): room for (.* blocks?), (.*) there", has_room),
             (r"wave (\d+): (\d+) of (\d+) multiprocessors work", wave),
         ])  # fmt: skip
 
@@ -356,10 +359,11 @@ def check_timeline(tally: Tally, logs: Sequence[KernelLog], gpu: Target, picture
             tally.same("places of blocks", got, wanted)
     words = picture.full.splitlines()
     tally.read(words[0], [(
-        r"([\d,]+) of (about )?([\d,]+) places · tail (none|[\d,]+ blocks?) · ([\d.e-]+)% of warps",
+        r"([\d,]+) of (about )?([\d,]+) places · tail (none|[\d,]+ blocks?) · "
+        r"(up to )?([\d.e-]+)% of warps",
         lambda m: _places(tally, m, picture, logs, gpu))])  # fmt: skip
     running = sum(s.start <= track.opens < s.end for s in spans)
-    found = re.search(r"([\d,]+) of ([\d,]+) blocks? run", words[-1])
+    found = re.search(r"([\d,]+) of ([\d,]+) blocks? runs?", words[-1])
     if found:
         tally.same("blocks that run", found[1], f"{running:,}", words[-1])
         sizes = {f"{prod(log.kernel.grid):,}" for log in logs} | {f"{total:,}"}
@@ -393,7 +397,9 @@ def _places(
         sms = gpu.sm_count or 1
         resident = min(int(there) / sms, int(blocks) / sms)
         shares.append(100 * resident * warps / (gpu.max_warps_per_sm or 1))
-    told = float(match[5])
+    if match[5]:
+        tally.same("shares of warps that are a most", bool(match[2]), True, match[0])
+    told = float(match[6])
     near = any(
         abs(told - share) <= (0.5 if share >= 1 else 0.06 * share) + 1e-9 for share in shares
     )

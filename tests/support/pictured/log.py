@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from tests.support.pictured.sums import Sum, as_made, shared_sums
 from tests.support.pictured.tally import Tally
-from tests.support.tracer import Event, trace
+from tests.support.tracer import Event, is_called, trace
 from tests.support.warp_trace import BARRIER, Noted, Place, Request, thread_traces
 from workbench import script
 from workbench.ir import (
@@ -30,7 +31,6 @@ from workbench.ir import (
     PrimFunc,
     Ramp,
     SeqStmt,
-    attrs_dict,
     children,
     dtypes,
     walk,
@@ -48,15 +48,33 @@ class ProgramLog:
         self.lines = script.show(func).splitlines()
 
     @cached_property
+    def told(self) -> Sequence[Event]:
+        """All that its text lets threads touch; calls of a warp are by the first of 32 threads."""
+        return trace(self.func)
+
+    @cached_property
     def events(self) -> Sequence[Event]:
-        """All that its threads touch; nothing of what calls of a warp do, 32 threads together."""
-        return () if self.by_warps else trace(self.func)
+        """The same, with sums that threads share out as the kernels have them."""
+        return as_made(self.sums or {}, self.told)
+
+    @cached_property
+    def sums(self) -> Mapping[tuple[str, str], Sum] | None:
+        """By block and buffer the sums that threads share out; None where no kernel says it."""
+        return shared_sums(self.func)
 
     @cached_property
     def by_warps(self) -> bool:
         """Whether calls of a warp run some of its blocks."""
-        notes = (n.annotations for n in walk(self.func.body) if isinstance(n, Block))
-        return any("tensor_intrin" in attrs_dict(note) for note in notes)
+        return bool(self.called)
+
+    @cached_property
+    def called(self) -> dict[str, set[str]]:
+        """The blocks that calls of a warp run and those inside of them, with that of the call."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for call in (n for n in walk(self.func.body) if isinstance(n, Block) and is_called(n)):
+            for block in (n for n in walk(call) if isinstance(n, Block)):
+                found[block.name].add(call.name)
+        return dict(found)
 
     @cached_property
     def buffers(self) -> dict[str, Buffer]:
@@ -94,7 +112,7 @@ class ProgramLog:
         """By buffer the blocks that touch it."""
         found: dict[str, set[str]] = defaultdict(set)
         for event in self.events:
-            found[event.buffer].add(event.stage)
+            found[event.buffer].update((event.stage, *self.called.get(event.stage, ())))
         return found
 
     @cached_property

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from tests.support.pictured.log import Event, ProgramLog, in_order
+from tests.support.pictured.log import WARP, Event, ProgramLog, in_order
 from tests.support.pictured.names import check_names, forms_of, words_of
 from tests.support.pictured.tally import (
     Rule,
@@ -268,8 +268,9 @@ class _Memory:
         if buffer.scope == "global":
             return int(prod(buffer.shape)) * size
         found = [b for kernel in self.kernels for b in kernel.allocs if b.name == name]
+        share = WARP if buffer.is_fragment else 1  # a warp holds it together
         if len(found) == 1:  # as the kernel has it; no value goes to another kernel by these
-            return int(prod(found[0].shape)) * size
+            return int(prod(found[0].shape)) * size // share
         events = [e for writes in (False, True) for e in self.log.by_buffer[name, writes]]
         stages = {e.stage for e in events} | _static(self.log, name)
         nests = [nest for stage in stages for nest in self.log.around.get(stage, [])]
@@ -301,7 +302,7 @@ class _Memory:
             apart = steps[0] * sides[0]
             last = sum((n - 1) * step for n, step in zip(sides, steps, strict=True))
             return ((copies - 1) * apart + last + 1) * size
-        return copies * (prod(sides) if own else 0) * size
+        return copies * (prod(sides) if own else 0) * size // share
 
     def padded(self, name: str) -> dict[int, tuple[int, int]]:
         """Of which axes `storage_align` asked that a step is so much above a multiple."""
@@ -331,10 +332,14 @@ class _Memory:
                     for s in self.scopes()
                 }
                 self.tally.among("bytes kept in captions", keeps, known)
+            held = sum(WARP * self.held(n) for n, b in self.log.buffers.items() if b.is_fragment)
+            told = match[4] and match[4].removeprefix("; a warp holds ")
+            wanted = f"{counted(held, 'byte')} of fragments together" if held else None
+            self.tally.same("bytes that warps hold in captions", told, wanted)
 
         sentences = (
             r"([\d,]+ loads?) from and ([\d,]+ stores?) to global memory"
-            r"((?:; each \w+ keeps [\d,]+ bytes? in [^;]*)*)\."
+            r"((?:; each \w+ keeps [\d,]+ bytes? in [^;]*)*)(; a warp holds [^;]*)?\."
         )
         rules: list[Rule] = [
             (sentences, sentence), *fixed(BY_BYTES, BY_TIME, HATCHED),

@@ -24,7 +24,7 @@ SEEN = 3  # rows of what differs ahead of those that are folded
 SCOPES = ("global", "shared", "local")
 PANES = ("who", "memory", "tiles", "pipeline", "occupancy", "timeline")
 RECORDED = "recorded time on "
-SAME = "The picture is the same for both."
+SAME = "same in both"
 SIGNS = {"=": ", the same", "▼": ", less", "▲": ", more", "≠": ""}
 
 Rows = list[list[str]]
@@ -200,7 +200,8 @@ def check_comparison(
               or {*pair} - {0, "–"}}  # fmt: skip
     kernel = rows.pop("kernel", None)
     for name in [name for name in rows if name.startswith(RECORDED)]:  # a lesson's own program
-        tally.same("times of other runs", rows.pop(name)[2], "of other runs", name)
+        *times, change = rows.pop(name)
+        tally.same("times of other runs", change, _between_runs(*times), name)
     tally.same("whether there are kernels", kernel is None, all(both), str(kernel))
     tally.same("what is compared", {*rows} - {"shuffles in all"}, {*wanted})
     for name, (before, after) in wanted.items():
@@ -243,6 +244,13 @@ def _change(before: int | str, after: int | str) -> str:
         return "same"
     times = f" (× {after / before:.3g})" if before else ""
     return f"{after - before:+,}{times}"
+
+
+def _between_runs(before: str, after: str) -> str:
+    """How much more or less of two times that are told, in the places of the longer."""
+    left, right = (text.removesuffix(" µs").replace(",", "") for text in (before, after))
+    places = len(max(left, right, key=float).partition(".")[2])
+    return f"{float(right) - float(left):+,.{places}f} µs, recorded in different runs"
 
 
 def _check_strip(tally: Tally, one: Side, other: Side, strip: Mapping[str, Any]) -> None:
@@ -298,11 +306,14 @@ def _us(text: str) -> float:
 def check_pictures(
     tally: Tally, one: Side, other: Side, made: Mapping[str, Any], pane: str, buffer: str
 ) -> None:
-    """Each program has its own picture, unless both look the same: then there is none."""
-    if made["alike"]:
-        tally.same("pictures that are the same", (made["pictures"], made["alike"]), ([], SAME))
-        own = [_own(side, pane, {}, buffer, before) for side, before in
+    """Each program has its own picture, unless both look the same: then there is that."""
+    if len(made["pictures"]) == 1:
+        (told,) = made["pictures"]
+        tally.same("pictures that are the same", told["title"], SAME)
+        at = told["picture"].get("at", {})
+        own = [_own(side, pane, at, buffer, before) for side, before in
                ((one, None), (other, one.func))]  # fmt: skip
+        check_picture(tally, told["picture"], own[1], f"{pane} of both")
         first, second = (made and seen(made) for made in own)
         if pane != "tiles":  # what is chosen there stands with the picture
             tally.same("pictures that look the same", first == second, True, pane)

@@ -89,6 +89,23 @@ def _product(rng: random.Random) -> wb.Schedule:
     return sch
 
 
+def _shared_sums(rng: random.Random) -> wb.Schedule:
+    """A product whose threads share each sum out, evenly or not; it starts there, or ahead."""
+    rows, columns = rng.choice((1, 2, 3)), rng.choice((2, 3, 4))
+    sch = wb.Schedule(matmul(rows, columns, rng.choice((8, 32, 50, 64))))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, rng.choice(("blockIdx.y", "threadIdx.y")))
+    k_0, k_1 = sch.split(k, [None, rng.choice((2, 3, 8, 32))])
+    if rng.random() < 0.3:
+        sch.reorder(k_1, k_0)
+    sch.bind(k_1, "threadIdx.x")
+    if rng.random() < 0.3:
+        sch.decompose_reduction(block, sch.get_loops(block)[2])
+    return sch
+
+
 def _far_apart(rng: random.Random) -> wb.Schedule:
     """A product whose threads each own tiles far apart."""
     copies = rng.choice(((2, 2), (1, 2), (2, 1)))
@@ -188,7 +205,8 @@ def _tiles(rng: random.Random) -> wb.Schedule:
 
 Kind = Callable[[random.Random], wb.Schedule]
 KINDS: dict[str, tuple[int, Kind]] = {
-    "any verb": (50, _anything),
+    "any verb": (46, _anything),
+    "shared sums": (4, _shared_sums),
     "tiles of a product": (14, _product),
     "virtual threads": (4, _far_apart),
     "pipelines": (7, _pipelined),

@@ -70,7 +70,9 @@ class Selections:
         if event.stage not in self.nests:
             nests = self.log.around.get(event.stage, [])
             self.nests[event.stage] = {x.loop_var for nest in nests for x in nest}
-        return self.nests[event.stage] | {var for var, _ in event.loops}
+        found = (self.log.sums or {}).get((event.stage, event.buffer))
+        behind = {loop.loop_var for loop in found.loops} if found else set[Var]()
+        return (self.nests[event.stage] - behind) | {var for var, _ in event.loops}
 
     def is_virtual(self, variables: set[Var]) -> bool:
         return any(x.virtual for x in self.log.loops if x.loop_var in variables)

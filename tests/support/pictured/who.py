@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from tests.support.pictured.log import Cell, Event, ProgramLog
+from tests.support.pictured.log import WARP, Cell, Event, ProgramLog
 from tests.support.pictured.names import check_names, shapes_of, words_of
 from tests.support.pictured.tally import Rule, Tally, counted, fixed
 from workbench.draw import Picture, Rect, Stands, Words
@@ -16,11 +16,12 @@ from workbench.draw import Picture, Rect, Stands, Words
 NUMBERS = re.compile(r"\d+")
 UNIT = r"(?:\d+|\([^)]*\)|\d+(?:,\d+)+)"
 LABEL = re.compile(
-    rf"(?:block (?P<block>{UNIT}))?(?:, )?(?:thread (?P<thread>{UNIT}))?(?:, )?"
+    rf"(?:block (?P<block>{UNIT}))?(?:, )?"
+    rf"(?:(?:thread|(?P<warp>warp)) (?P<thread>{UNIT})|(?P<alone>one warp))?(?:, )?"
     r"(?:(?:in |at )?time steps? (?P<time>\d+(?: to \d+)?))?"
 )
 SHORT = {"b": "block", "block": "block", "th": "thread", "thread": "thread", "t": "time",
-         "time": "time"}  # fmt: skip
+         "time": "time", "w": "thread", "warp": "thread"}  # fmt: skip
 
 
 def check_who(tally: Tally, log: ProgramLog, buffer: str, picture: Picture, before: bool) -> None:
@@ -32,7 +33,7 @@ def check_who(tally: Tally, log: ProgramLog, buffer: str, picture: Picture, befo
 class _Who:
     def __init__(self, tally: Tally, log: ProgramLog, buffer: str, picture: Picture) -> None:
         self.tally, self.log, self.buffer, self.picture = tally, log, buffer, picture
-        stores = log.by_buffer[buffer, True]
+        stores = [event for event in log.told if event.buffer == buffer and event.writes]
         self.stages = self.last_stages(stores)
         self.sizes = [log.launched.get(stage, {}) for stage in self.stages]
         self.scope = log.buffers[buffer].scope
@@ -131,18 +132,33 @@ class _Who:
         for unit in ("block", "thread"):
             if said[unit] is not None:
                 places = {getattr(event, unit) for event in own}
-                self.tally.among(f"{unit}s of a {kind}", self.point(said[unit], unit), places)
+                point = self.told(said, unit)
+                self.tally.among(f"{unit}s of a {kind}", point, places)
+        if said["thread"] is not None or said["alone"]:
+            called = {event.stage in self.log.called for event in own}
+            warp = bool(said["warp"] or said["alone"])
+            self.tally.same(f"warps of a {kind}", called, {warp}, label)
         if said["time"] is not None:
             times = sorted(event.time for event in own)
             ends = [int(n) for n in NUMBERS.findall(said["time"])]
             self.tally.same(f"times of a {kind}", (ends[0], ends[-1]), (times[0], times[-1]), label)
 
+    def told(self, said: re.Match[str], unit: str) -> Cell:
+        """The block of a label, or its thread: of a warp, the first."""
+        return self.point(said[unit], "warp" if unit == "thread" and said["warp"] else unit)
+
     def point(self, words: str, unit: str) -> Cell:
-        """(1, 0, 2) of "(x=1, z=2)"; of numbers alone, along the axes that are bound."""
+        """(1, 0, 2) of "(x=1, z=2)"; of numbers alone, along the axes that are bound.
+
+        Warps are rows of threads along x.
+        """
         if "=" in words:
             found = dict(re.findall(r"(\w)=(\d+)", words))
             return tuple(int(found.get(axis, 0)) for axis in "xyz")
-        axes = [axis for axis in "xyz" if f"{unit}Idx.{axis}" in self.bound()]
+        if unit == "warp":
+            axes = [axis for axis in "yz" if f"threadIdx.{axis}" in self.bound()]
+        else:
+            axes = [axis for axis in "xyz" if f"{unit}Idx.{axis}" in self.bound()]
         numbers = dict(zip(axes, map(int, words.split(",")), strict=False))
         return tuple(numbers.get(axis, 0) for axis in "xyz")
 
@@ -153,7 +169,7 @@ class _Who:
     def idle(self, of: Stands) -> None:
         """A thread that runs no store of the buffer."""
         place = (of.block or (0, 0, 0), of.thread or (0, 0, 0))
-        places = {(e.block, e.thread) for own in self.by_cell.values() for e in own}
+        places = self.places()
         self.tally.same("threads without a cell", place in places, False, of.title)
 
     # --- words on cells ---------------------------------------------------------------------------
@@ -231,7 +247,7 @@ class _Who:
             (r"for example, inside ((?:block|thread) .*):", lambda m: self.tally.among(
                 "blocks that are shown inside", self.point(m[1].partition(" ")[2], "block"),
                 self.groups_there("block"))),
-            (r"… (thread .*?): (.*)", lambda m: self.region(m[1], m[2])),
+            (r"… ((?:thread|warp) .*?): (.*)", lambda m: self.region(m[1], m[2])),
             *((r"((?:block|b|) ?[\d(].*)", lambda m: None),),  # over blocks, see `heads`
         ]  # fmt: skip
         self.tally.read(words.label, rules)
@@ -242,9 +258,9 @@ class _Who:
     def drawn(self) -> int:
         """How many groups are drawn, without those inside the first."""
         titles = {s.of.title for s in shapes_of(self.picture) if s.of.cells and s.of.title}
-        units = {"block", "thread", "time"}
-        first = next((u for u in ("block", "thread") if any(t.startswith(u) for t in titles)), "")
-        return sum(title.startswith(first or tuple(units)) for title in titles)
+        units = ("block", ("thread", "warp"), "time")
+        first = next(unit for unit in units if any(t.startswith(unit) for t in titles))
+        return sum(title.startswith(first) for title in titles)
 
     def groups_there(self, unit: str) -> set[Cell]:
         if not any(axis.startswith(unit) for axis in self.bound()):
@@ -277,8 +293,16 @@ class _Who:
         if any(sizes is not self.sizes[0] for sizes in self.sizes):
             return 0
         every = self.threads_of("block") * self.threads_of("thread")
-        there = {(e.block, e.thread) for own in self.by_cell.values() for e in own}
-        return every - len(there)
+        return every - len(self.places())
+
+    def places(self) -> set[tuple[Cell, Cell]]:
+        """The blocks and threads that store cells: of a call of a warp, all 32."""
+        return {
+            (e.block, (e.thread[0] + lane, *e.thread[1:]))
+            for own in self.by_cell.values()
+            for e in own
+            for lane in range(WARP if e.stage in self.log.called else 1)
+        }
 
     # --- groups -----------------------------------------------------------------------------------
 
@@ -332,7 +356,8 @@ class _Who:
                 [times[0], times[-1]])),
             (rf"({re.escape(self.buffer)})?(\[.*\])", lambda m: self.tally.same(
                 "regions in words", m[2], region.removeprefix(self.buffer))),
-            (r"((?:◷ )?(?:block|thread|time|b|th|t) .*)", lambda m: self.part(m[1], full, False)),
+            (r"((?:◷ )?(?:block|thread|warp|time|b|th|w|t) .*)",
+             lambda m: self.part(m[1], full, False)),
             *fixed(""),
         ]  # fmt: skip
         self.tally.read(label, rules)
@@ -341,7 +366,7 @@ class _Who:
         """How many threads of a block store no cell, of the one launch that stores any."""
         if any(sizes is not self.sizes[0] for sizes in self.sizes):
             return 0
-        there = {e.thread for own in self.by_cell.values() for e in own if e.block == block}
+        there = {thread for where, thread in self.places() if where == block}
         return self.threads_of("thread") - len(there)
 
     def threads_of(self, unit: str) -> int:
@@ -351,7 +376,8 @@ class _Who:
 
     def region(self, label: str, text: str) -> None:
         """The last of the threads of the first block, which are told but not drawn."""
-        thread = self.point(label.partition(" ")[2], "thread")
+        unit, _, words = label.partition(" ")
+        thread = self.point(words, unit)
         own = [e for es in self.by_cell.values() for e in es if e.thread == thread]
         blocks = sorted({e.block for e in own}, key=lambda b: b[::-1])
         cells = {e.index for e in own if e.block == blocks[0]} if blocks else set()
@@ -371,8 +397,11 @@ class _Who:
             if match[3] is not None:  # put together
                 self.tally.same("threads that share a sum", int(match[3]), len(writers))
                 return
-            said = LABEL.fullmatch(match[4].removeprefix("by "))
-            mine = self.named(match[4].removeprefix("by "), own)
+            together = {f", {WARP} lanes together" in match[4]}
+            called = {event.stage in self.log.called for event in own}
+            self.tally.same("lanes together in captions", together, called, match[0])
+            by = match[4].removeprefix("by ").replace(f", {WARP} lanes together", "")
+            said, mine = LABEL.fullmatch(by), self.named(by, own)
             self.tally.same("who a caption names", bool(mine), True, match[0])
             if said and said["time"] and mine:
                 times = sorted(e.time for e in mine)
@@ -383,7 +412,7 @@ class _Who:
 
         cell = r"(\w+)\[([\d, ]*)\] is "
         head = rf"{cell}(?:put together from the parts of (\d+) threads|computed "
-        head += r"((?:by )?.*?)(?:, and again by (\d+) other threads?)?)\."
+        head += r"((?:by )?.*?)(?:, and again by (\d+) other (?:thread|warp)s?)?)\."
         tail = (
             r"(?: It was “(.*?)”\.)?((?: “[^”]*” stands for [^.;]*[.;]?(?:; )?)*)"
             r"(?: ([\d,]+) threads? computes? no cell of (\w+)\.)?"
@@ -410,7 +439,7 @@ class _Who:
         said = LABEL.fullmatch(label)
         for unit in ("block", "thread"):
             if said and said[unit] is not None:
-                place = self.point(said[unit], unit)
+                place = self.told(said, unit)
                 own = [e for e in own if getattr(e, unit) == place and self.is_bound(e, unit)]
         return [e for e in own if self.place(e) == self.place(own[-1])]
 
@@ -440,8 +469,8 @@ class _Who:
         label, text = str(row[0]), str(row[1])
         said = LABEL.fullmatch(label)
         assert said is not None, label
-        block = self.point(said["block"], "block") if said["block"] else None
-        thread = self.point(said["thread"], "thread") if said["thread"] else None
+        block = self.told(said, "block") if said["block"] else None
+        thread = self.told(said, "thread") if said["thread"] else None
         of = Stands(block=block, thread=thread, title=f"{label}: ")
         own = self.of_group(of)
         cells = {e.index for e in own}

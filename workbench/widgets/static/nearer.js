@@ -175,7 +175,7 @@ export function inTime(lab, pane) {
   function moment(t) {
     if (shown.view) nameCrumbs();
     glow();
-    const span = spanAt(t);
+    const span = spanAt(t) ?? spanAt(t - 1); // where all is done, what came last
     if (!span || shown.near.level !== "warp") return;
     lightPart(span);
     if (shown.asked[span.sort] && lab.nears) ask(startOf(span));
