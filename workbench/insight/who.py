@@ -34,7 +34,8 @@ class Who:
     the threads of the first block, where both are bound; `zoom_left_out` of them are not listed.
     `idle` are the threads that compute no cell of a small buffer; `idle_left_out` of them are not
     listed, nor any of a large buffer, where none is counted in more than MOST_LANES threads.
-    `in_parts` says that the threads which write a cell share its sum out.
+    `in_parts` says that the threads which write a cell share its sum out; `stages` is how many
+    statements the cells are from.
     """
 
     buffer: str
@@ -53,6 +54,7 @@ class Who:
     idle: tuple[Idle, ...] = ()
     idle_left_out: int = 0
     in_parts: bool = False
+    stages: int = 1
 
     def sentence(self, cell: Cell) -> str:
         """One sentence on who computes `cell`."""
@@ -115,6 +117,7 @@ def _who(stores: Sequence[Stored], parts: bool) -> Who:
         idle,
         idle_left_out,
         parts,
+        len(stores),
     )
 
 

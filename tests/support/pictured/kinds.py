@@ -13,6 +13,7 @@ KINDS = frozenset(
     addresses of sectors
     all cells
     all requests
+    axes of loops at heads
     axes of requests
     banks in tables
     banks of lanes
@@ -70,6 +71,7 @@ KINDS = frozenset(
     cells of fragments
     cells of groups
     cells of the last thread
+    cells on lines of time
     cells that are computed
     cells that one lane holds
     cells under the pointer
@@ -138,6 +140,7 @@ KINDS = frozenset(
     names of costs
     names of fragments
     names of kernels
+    names of loops at heads
     names of loops in words
     names of pipelines
     names of spans
@@ -236,6 +239,7 @@ KINDS = frozenset(
     times or rows on axes
     turns in captions
     turns in tables
+    turns of loops at heads
     turns of statements
     turns of waits
     turns of what is on its way
