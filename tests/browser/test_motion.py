@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeGuard
@@ -11,10 +12,11 @@ from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from benchmarks.matmuls import matmul, naive
-from benchmarks.panes import SIZES
+from benchmarks.panes import MEASURE, SIZES, WORDS
 from tests.browser.jupyter import ROOT
 from tests.browser.plain import Plain, labs_of
-from tests.browser.test_filling import HOLD
+from tests.browser.test_filling import BOX, HOLD
+from tests.support.gpu_programs import VECTOR_ADD, parsed
 from workbench.widgets import Lab
 
 CELLS = 10_000  # all of a lesson
@@ -166,3 +168,45 @@ def test_a_picture_of_another_kind_fades_in_whole(plain: Plain):
     assert 0 < leaving.evaluate(opaque % "Number(getComputedStyle(one).opacity)") < 0.5
     plain.page.keyboard.press("Shift")
     expect(leaving).to_have_count(0)
+
+
+# Which share of the pixels of two pictures, PNGs in base64, differ.
+DIFFER = """async (pictures) => {
+  const pixels = async (png) => {
+    const file = await fetch(`data:image/png;base64,${png}`);
+    const image = await createImageBitmap(await file.blob());
+    const room = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    room.drawImage(image, 0, 0);
+    return new Uint32Array(room.getImageData(0, 0, image.width, image.height).data.buffer);
+  };
+  const [a, b] = await Promise.all(pictures.map(pixels));
+  return a.filter((pixel, k) => pixel !== b[k]).length / a.length;
+}"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_split_shows_its_loops_and_the_cells_move_apart(plain: Plain, size: str):
+    sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", "8")))
+    sch.split("i", [2, 4])
+    plain.page.set_viewport_size(SIZES[size])
+    lab = plain.open([wb.lab(sch, panes=["who"], costs=[])]).locator(".wb-lab")
+    body = lab.locator(".wb-machine .wb-body")
+    expect(body.locator("text", has_text="i_0 = 1")).to_be_visible()
+    expect(body.locator("text", has_text="i_1 =")).to_be_visible()
+    share = body.evaluate(MEASURE)
+    assert share["meets"] == [] and share["words"] <= WORDS
+    after = body.screenshot()
+    lab.get_by_role("button", name="undo").click()
+    expect(body.locator("text", has_text="i_0")).to_have_count(0)
+    shots = [base64.b64encode(one).decode() for one in (body.screenshot(), after)]
+    assert plain.page.evaluate(DIFFER, shots) >= 0.03
+
+    cell = body.locator('g[data-cell="C[4]"] rect')
+    plain.page.emulate_media(reduced_motion="no-preference")
+    plain.page.evaluate(HOLD)
+    was = cell.evaluate(BOX)
+    lab.get_by_role("button", name="redo").click()
+    expect(body.locator("text", has_text="i_0 = 1")).to_be_attached()
+    assert cell.evaluate(BOX) == pytest.approx(was, abs=1), "of another strip, too"
+    told = plain.page.evaluate(COMES_APART, TIMES)
+    assert told["words"] == 8 and told["found"] == []

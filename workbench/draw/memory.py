@@ -276,10 +276,10 @@ def _strip(
     wide = left + room + INSET * len(rows.places)
     shapes = _places(memory, rows, wide, form)
     shapes += [
+        Words("work", 14, rows.work + 16, "strong", "start", Stands(key="place work")),
         *standing(
             Stands(statement=", ".join(_work(memory)), key="work"),
             [
-                Words("work", 14, rows.work + 16, "strong", "start"),
                 Rect(left, rows.work, room, rows.high, "box", round=3),
                 *(
                     Words(line.strip(), left + room / 2, rows.work + 16 + LINE * k, "code")

@@ -18,6 +18,7 @@ from workbench.draw.matrix import (
     matrix_scene,
     stands_for,
 )
+from workbench.draw.nest import Nest, nest_of, nest_scene
 from workbench.draw.picture import Picture
 from workbench.draw.scene import (
     Rect,
@@ -59,10 +60,10 @@ def who_picture(
     """Who computes each cell: single cells where the buffer is small, else groups of cells.
 
     Cells whose label differs from `before` have the edge of what came, and the caption says what
-    one of them was; the cell `asked` about is chosen. Cells of different blocks stand apart;
-    threads that compute none follow as empty frames. `turns` say which statement of the program
-    the cells stand for, and which loops; `loops` are those that each axis is bound to, by its name,
-    which groups stand for.
+    one of them was; the cell `asked` about is chosen. Cells of different blocks stand apart, as do
+    those of turns of a loop around others; threads that compute none follow as empty frames.
+    `turns` say which statement of the program the cells stand for, and which loops; `loops` are
+    those that each axis is bound to, by its name, which groups stand for.
     """
     if not who.whole or not who.cells:
         caption = who.caption + _key(who) + _resting(who)
@@ -78,6 +79,11 @@ def who_picture(
         stretched = stretched_scenes(matrix, changed, asked) if matrix.said else ()
         told = tuple((one, *_few_idle(who)) for one in stretched)
         return Picture((scene, *_idle(who)), caption, who.table, who.kind, 1, low=told)
+    nest = nest_of(who, turns, loops)
+    if nest is not None:
+        caption = _caption(who, nest, changed, before, asked) + nest.legend
+        scene = nest_scene(nest, roles, changed, asked)
+        return Picture((scene, *_idle(who)), caption, who.table, who.kind)
     look = _look(who, roles, turns)
     strips = (*_strips(who, look, changed, asked), *_idle(who))
     return Picture(strips, _caption(who, look, changed, before, asked), who.table, who.kind)
@@ -162,7 +168,7 @@ def _width(words: str) -> float:
 
 def _caption(
     who: Who,
-    look: _Look | Matrix,
+    look: _Look | Matrix | Nest,
     changed: set[Point],
     before: Mapping[tuple[int, ...], str] | None,
     asked: tuple[int, ...] | None,

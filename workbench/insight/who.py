@@ -36,7 +36,8 @@ class Who:
     `idle` are the threads that compute no cell of a small buffer; `idle_left_out` of them are not
     listed, nor any of a large buffer, where none is counted in more than MOST_LANES threads.
     `in_parts` says that the threads which write a cell share its sum out, `together` that a warp
-    writes cells by calls: its 32 threads together, and the first of them stands for it.
+    writes cells by calls: its 32 threads together, and the first of them stands for it. `stages` is
+    how many statements the cells are from.
     """
 
     buffer: str
@@ -56,6 +57,7 @@ class Who:
     idle_left_out: int = 0
     in_parts: bool = False
     together: bool = False
+    stages: int = 1
 
     def sentence(self, cell: Cell) -> str:
         """One sentence on who computes `cell`."""
@@ -120,6 +122,7 @@ def _who(stores: Sequence[Stored], parts: bool) -> Who:
         idle_left_out,
         parts,
         together,
+        len(stores),
     )
 
 

@@ -26,6 +26,7 @@ KINDS = frozenset(
     arithmetic: amount
     arithmetic: time
     arithmetic: words
+    axes of loops at heads
     axes of requests
     banks in tables
     banks of lanes
@@ -87,6 +88,7 @@ KINDS = frozenset(
     cells of fragments
     cells of groups
     cells of the last thread
+    cells on lines of time
     cells that are computed
     cells that one lane holds
     cells under the pointer
@@ -183,6 +185,7 @@ KINDS = frozenset(
     names of costs
     names of fragments
     names of kernels
+    names of loops at heads
     names of loops in words
     names of pipelines
     names of resources
@@ -324,6 +327,7 @@ KINDS = frozenset(
     titles of pictures
     turns in captions
     turns in tables
+    turns of loops at heads
     turns of statements
     turns of waits
     turns of what is on its way

@@ -10,6 +10,7 @@ from math import prod
 
 from tests.support.pictured.log import WARP, Cell, Event, ProgramLog
 from tests.support.pictured.names import check_names, shapes_of, words_of
+from tests.support.pictured.nests import check_nest, is_head
 from tests.support.pictured.tally import Rule, Tally, counted, fixed
 from workbench.draw import Picture, Rect, Stands, Words
 
@@ -61,8 +62,10 @@ class _Who:
             if shape.of.title and not isinstance(shape, Words):
                 self.title(shape.of, groups)
         self.heads()
+        check_nest(self.tally, self.log, self.picture, self.owners)
         for words in words_of(self.picture):
-            self.words(words, groups)
+            if not is_head(words):
+                self.words(words, groups)
         self.caption(before)
         for row in self.picture.table.rows:
             self.row(row, groups)
@@ -210,7 +213,7 @@ class _Who:
         """Numbers of rows and columns, and what stands over blocks."""
         boxes = [s for s in shapes_of(self.picture) if isinstance(s, Rect) and s.of.cells]
         for words in words_of(self.picture):
-            if words.of.title or words.of.buffer:
+            if words.of.title or words.of.buffer or is_head(words):
                 continue
             if words.role == "muted" and words.label.isdigit():
                 near = {
@@ -416,6 +419,7 @@ class _Who:
         tail = (
             r"(?: It was “(.*?)”\.)?((?: “[^”]*” stands for [^.;]*[.;]?(?:; )?)*)"
             r"(?: ([\d,]+) threads? computes? no cell of (\w+)\.)?"
+            r"(?: A line leads through the cells(?: of a thread)? in time\.)?"
         )
 
         def rest(match: re.Match[str]) -> None:

@@ -38,6 +38,12 @@ function partOf(shape, scale, frame) {
   return part;
 }
 
+/** What was drawn of a key in that strip; of a cell, which one strip has, in any. */
+export function thingOf(was, number, key, { groups: [group] }) {
+  if (!group.dataset.key) return was.find((things) => things.has(key))?.get(key);
+  return was[number]?.get(key);
+}
+
 /** The longest beginning of a key that is drawn: of what it came of, or lies in. */
 export function heirOf(things, key) {
   const at = key.lastIndexOf(">");

@@ -2,7 +2,7 @@
 // motion is wished nothing moves: what has changed is outlined until the next input.
 
 import { h } from "./dom.js";
-import { begunIn, heirOf, partUnder, thingsIn, wordsBegan, wordsBegin } from "./drawn.js";
+import { begunIn, heirOf, partUnder, thingOf, thingsIn, wordsBegan, wordsBegin } from "./drawn.js";
 
 const MOVES = { duration: 300, easing: "cubic-bezier(0.2, 0, 0, 1)", fill: "backwards" };
 const ARRIVES = { duration: 150, delay: 150, easing: "ease-out", fill: "backwards" };
@@ -62,7 +62,7 @@ export function motionIn(root) {
     thingsIn(root).forEach((things, number) => {
       const before = was[number] ?? new Map();
       for (const [key, now] of things) {
-        const own = before.get(key);
+        const own = thingOf(was, number, key, now);
         if (calm.matches) outline(key, own, now);
         else if (own) moveThing(own, now);
         else comeOf(heirOf(before, key), now, before, things);
