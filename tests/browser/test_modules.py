@@ -736,6 +736,7 @@ def test_steps_of_a_link_are_read_without_python_up_to_what_a_link_holds(page: P
         "program": sch.history.text,
         "calls": ["split(i, factors=[2, 4])", 'bind(i_0, "blockIdx.x")'],
     }
+    assert read(link(sch.node, "").replace(".", "%2E")) == read(link(sch.node, ""))
     many = inside(link(sch.node, ""))
     many["nodes"] = [many["nodes"][0]] * (MOST_STEPS + 1)
     bomb = packed({**many, "nodes": [], "program": " " * MOST_BYTES})

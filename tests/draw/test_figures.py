@@ -141,6 +141,19 @@ def test_each_picture_is_a_file_for_paper_in_which_words_are_text(sch, tmp_path)
         assert " ".join(found[told:]).split() == picture.caption.split(), name
 
 
+def test_titles_have_lines_and_captions_of_narrow_pictures_have_room(tmp_path):
+    bare = wb.Schedule(matmul(8))
+    bare.figure("tiles", path=tmp_path / "tiles.svg")
+    root = ElementTree.parse(tmp_path / "tiles.svg").getroot()
+    titles = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert any(len(title.splitlines()) > 1 for title in titles)
+    assert not any("\\n" in title for title in titles)
+    bare.figure("pipeline", path=tmp_path / "pipeline.svg")
+    root = ElementTree.parse(tmp_path / "pipeline.svg").getroot()
+    lines = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert sum(len(line.split()) for line in lines) > 4 * len(lines)
+
+
 def test_another_kind_of_file_is_refused(sch):
     with pytest.raises(Fail) as told:
         sch.figure("who", buffer="C", path="who.png")

@@ -29,6 +29,7 @@ def test_what_is_drawn_is_what_runs_in_the_window():
         there = [s for s in every if s.end > start and s.start <= start + track.window]
         scene = rows_scene(track, t)
         boxes = [shape for shape in scene.shapes if isinstance(shape, Rect) and shape.of.title]
+        assert not any(box.of.title.startswith(",") for box in boxes)
         said = [re.sub(r",(?=\d{3})", "", box.of.title).split(", from ")[1] for box in boxes]
         assert said == [f"{s.start:.0f} to {s.end:.0f}" for s in there]
         now = [box.of.statement for box in boxes if box.role == "heat-6"]

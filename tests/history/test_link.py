@@ -18,7 +18,7 @@ from tests.widgets.programs import ADD, parse
 from workbench import script
 from workbench.history import link as links
 from workbench.history.history import HistoryNode
-from workbench.history.link import ADDRESS, MOST_BYTES, MOST_STEPS, link
+from workbench.history.link import ADDRESS, MOST_BYTES, MOST_STEPS, link, read_link
 
 # As version 1 packs two steps on `ADD`: it is read for as long as there is a version 1.
 OLD = (
@@ -124,6 +124,12 @@ OTHER = (
     "found: {}\n"
     "do:    open it with the workbench that it was made with, or ask for a new one"
 )
+
+
+def test_a_link_whose_dot_was_sent_as_its_number_is_read():
+    url = link(schedule().node)
+    head, _, code = url.rpartition(".")
+    assert read_link(f"{head}%2E{code}") == read_link(f"{head}%2e{code}") == read_link(url)
 
 
 def test_what_is_no_link_is_refused_by_what_is_wrong_with_it():

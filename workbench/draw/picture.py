@@ -35,6 +35,7 @@ from workbench.insight import KIND_WORDS, Digit, Table, Track, Values
 Parts: TypeAlias = tuple[str | Form, ...]
 
 MARGIN = 6.0  # px around the strips and between their lines
+LEAST = 300.0  # px of a file: a caption is as wide, so that a line has several words
 HEAD = 18.0  # px of the name of a level over its strip
 # In a cell, which is narrow: a number with its sign and unit, "12/8", "H200"; not in "&#x27;".
 _NUMBER = re.compile(
@@ -93,7 +94,10 @@ class Picture:
         return list(self.levels) if len(self.levels) > 1 else []
 
     def spots(self) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-        """Where each strip stands, the lines below each other; and the size of it all."""
+        """Where each strip stands, the lines below each other; and the size of it all.
+
+        What is narrow leaves room beside it for a line of its caption.
+        """
         spots, wide, y = [], 0.0, MARGIN
         head = HEAD if self.heads else 0.0
         for start in range(0, len(self.strips), self.across or 1):
@@ -104,7 +108,7 @@ class Picture:
                 x += strip.width
             wide = max(wide, x + MARGIN)
             y += head + max(strip.height for strip in line) + (0 if self.across else MARGIN)
-        return spots, (wide, y + (MARGIN if self.across else 0))
+        return spots, (max(wide, LEAST), y + (MARGIN if self.across else 0))
 
     def caption_lines(self, width: float) -> list[str]:
         """The caption broken into lines that are no wider than `width` px, between words."""

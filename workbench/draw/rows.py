@@ -82,7 +82,7 @@ def _span(place: _Place, span: Span, t: float) -> Iterator[Shape]:
     if label and place.row >= HIGH[0]:
         middle = (left + right) / 2
         drawn.append(Words(label, middle, y + place.row / 2 + 4))
-    title = f"{sort.label or sort.statement}, from {span.start:,.0f} to {span.end:,.0f}"
+    title = f"{sort.label or sort.statement or 'waits'}, from {span.start:,.0f} to {span.end:,.0f}"
     yield from standing(Stands(statement=sort.statement, loops=sort.loops, title=title), drawn)
 
 

@@ -122,7 +122,8 @@ def _about(of: Stands) -> tuple[str, str]:
         ("served", _escaped(of.served)),
         ("key", _escaped(of.key)),
     )
-    title = f"<title>{_escaped(of.title)}</title>" if of.title else ""
+    lines = "\n".join(map(_escaped, of.title.splitlines()))
+    title = f"<title>{lines}</title>" if lines else ""
     return "".join([f' data-{key}="{value}"' for key, value in about if value]), title
 
 

@@ -10,6 +10,7 @@ import json
 import re
 import zlib
 from typing import Any
+from urllib.parse import unquote
 
 from workbench.diag import Fail
 from workbench.history.errors import ScheduleError
@@ -76,7 +77,8 @@ def read_link(url: object) -> dict[str, Any]:
             f"Can't open a value of type {type(url).__name__}: it is no link",
             hint="pass its text: wb.open(lab.link())",
         )
-    found = _FRAGMENT.fullmatch("".join(url.split()).rpartition("#")[2])  # mail breaks long lines
+    # mail breaks long lines, and some programs send every sign but letters and numbers as %2E
+    found = _FRAGMENT.fullmatch(unquote("".join(url.split()).rpartition("#")[2]))
     if found is None:
         raise _no_link("no steps stand behind its #", hint=AGAIN)
     version, packed = int(found[1]), found[2]

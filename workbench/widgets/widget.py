@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 import anywidget
 import traitlets
@@ -188,7 +188,9 @@ class Lab(anywidget.AnyWidget):
         """
         self.session.keeping.save(path)
 
-    def to_html(self, path: str | Path, *, vary: Mapping[str, Sequence[int]] | None = None) -> None:
+    def to_html(
+        self, path: str | Path, *, vary: Mapping[str, Iterable[SupportsIndex]] | None = None
+    ) -> None:
         """Write one offline page that still steps through every program of the history.
 
         `vary` has by the name of a loop how often it is to run, such as `{"i_2": [4, 8, 16]}`: the

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -46,6 +47,12 @@ def test_a_page_has_what_a_drag_would_show(lab: Lab):
     assert tried["bar"] and tried["costs"]["rows"] is not None
 
 
+@pytest.mark.parametrize("values", [np.array([8, 4]), [np.int64(8)], iter([8]), range(8, 9)])
+def test_numbers_may_be_of_numpy_or_counted_out(lab: Lab, values: Any):
+    ((_, tried),) = held(lab.session, {"i_2": values}).values()
+    assert tried == [8] and type(tried[0]) is int
+
+
 def test_a_value_that_is_refused_says_why(lab: Lab):
     numbers = held(lab.session, {"A_shared.ax0_ax1_fused_1": [16, 8], "k_0": [64]})
     made = tries(lab.session, numbers)[0]["made"]
@@ -62,10 +69,10 @@ REFUSED: list[tuple[Any, str]] = [
     ({"ax0_ax1_fused_1": [2]}, "Can't vary `ax0_ax1_fused_1`: 2 loops have that name"),
     ({"i_2": [5]}, "Can't vary `i_2`: it cannot run 5 times"),
     ({"ax1": [2]}, "Can't vary `ax1`: no split made it, with numbers"),
-    ({"i_2": 8}, "Can't vary that: it takes the values of a loop by its name"),
-    ({"i_2": "8"}, "Can't vary that: it takes the values of a loop by its name"),
-    ({"i_2": [8.0]}, "Can't vary that: it takes the values of a loop by its name"),
-    ({"i_2": [True]}, "Can't vary that: it takes the values of a loop by its name"),
+    ({"i_2": 8}, "Can't vary `i_2`: 8 is no list of numbers"),
+    ({"i_2": "8"}, "Can't vary `i_2`: '8' is no list of numbers"),
+    ({"i_2": [8.0]}, "Can't vary `i_2`: a loop runs a whole number of times, not 8.0"),
+    ({"i_2": [True]}, "Can't vary `i_2`: a loop runs a whole number of times, not True"),
     ([("i_2", 8)], "Can't vary that: it takes the values of a loop by its name"),
     (
         {"i_2": [1, 2, 8, 16], "j_2": [1, 2, 8, 16], "k_0": [1, 2, 4, 8, 32, 64], "k_1": [1, 2, 8]},

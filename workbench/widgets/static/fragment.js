@@ -6,7 +6,7 @@ const MOST_STEPS = 500;
 
 /** The program and the calls of its steps, as texts; null where `fragment` holds none. */
 export async function stepsOf(fragment) {
-  const found = FRAGMENT.exec(fragment);
+  const found = FRAGMENT.exec(fragment.replace(/%2e/i, ".")); // as some programs send a dot
   if (!found) return null;
   try {
     const { program, nodes } = JSON.parse(await inflated(found[1]));

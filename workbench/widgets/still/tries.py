@@ -7,8 +7,9 @@ are tied to it following. Nothing of it is in the history.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from operator import index
+from typing import Any, SupportsIndex, TypeAlias
 
 from workbench.diag import Fail, Refusal
 from workbench.history.history import HistoryNode
@@ -19,9 +20,10 @@ from workbench.widgets.page.grips import Grip, grip_of
 from workbench.widgets.page.page import every_view
 
 NO_VERBS = ()  # a page splits nothing anew
+_SUCH_AS = 'such as to_html(path, vary={"i_2": [4, 8, 16]})'
 MOST = 16  # tried programs on a page: each takes about as much of it as one of the history
 
-Vary: TypeAlias = "Mapping[str, Sequence[int]]"
+Vary: TypeAlias = "Mapping[str, Iterable[SupportsIndex]]"
 """By the name of a loop, how often it is to run instead."""
 
 Held: TypeAlias = "dict[str, tuple[Grip, list[int]]]"
@@ -34,23 +36,21 @@ def held(session: Session, vary: Vary) -> Held:
     Raises Fail for a loop that there is not, or whose number no split made, for what is no value of
     it, and for more than `MOST` values.
     """
-    if not isinstance(vary, Mapping) or not all(map(_is_values, vary.values())):
-        raise Fail(
-            "Can't vary that: it takes the values of a loop by its name",
-            hint='such as to_html(path, vary={"i_2": [4, 8, 16]})',
-        )
+    if not isinstance(vary, Mapping):
+        raise Fail("Can't vary that: it takes the values of a loop by its name", hint=_SUCH_AS)
     node = session.history[session.at]
     found: Held = {}
     for name, values in vary.items():
         key, grip = _grip(session, node, name)
-        for value in values:
+        numbers = _whole(name, values)
+        for value in numbers:
             if value not in grip.ways:
                 known = ", ".join(map(str, grip.ways))
                 raise Fail(
                     f"Can't vary `{name}`: it cannot run {value} times",
                     hint=f"choose of {known}",
                 )
-        found[key] = grip, sorted({*values} - {grip.value})
+        found[key] = grip, sorted({*numbers} - {grip.value})
     many = sum(len(values) for _, values in found.values())
     if many > MOST:
         raise Fail(
@@ -60,9 +60,19 @@ def held(session: Session, vary: Vary) -> Held:
     return found
 
 
-def _is_values(values: object) -> bool:
-    listed = isinstance(values, Sequence) and not isinstance(values, str)
-    return listed and all(type(value) is int for value in values)  # type: ignore[attr-defined]
+def _whole(name: str, values: object) -> list[int]:
+    """The values of a loop as Python's numbers, whoever's they are: NumPy's, too."""
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise Fail(f"Can't vary `{name}`: {values!r} is no list of numbers", hint=_SUCH_AS)
+    found = []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+            raise Fail(
+                f"Can't vary `{name}`: a loop runs a whole number of times, not {value!r}",
+                hint=_SUCH_AS,
+            )
+        found.append(index(value))
+    return found
 
 
 def _grip(session: Session, node: HistoryNode, name: object) -> tuple[str, Grip]:
