@@ -156,8 +156,9 @@ def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Sc
     if "time" in matrix.who.labels:
         shapes.append(Words(CLOCK, HEADS / 2, HEADS - 4, "muted"))
     middle, half = matrix.width / 2, matrix.height / 2
-    shapes += [Words(str(c), x + middle, HEADS - 4, "muted") for c, x in enumerate(xs)]
-    shapes += [Words(str(r), HEADS / 2, y + half + 4, "muted") for r, y in enumerate(ys)]
+    of = Stands(key="numbers")  # of columns and rows, which move with these
+    shapes += [Words(str(c), x + middle, HEADS - 4, "muted", of=of) for c, x in enumerate(xs)]
+    shapes += [Words(str(r), HEADS / 2, y + half + 4, "muted", of=of) for r, y in enumerate(ys)]
     if matrix.titled:
         shapes += _titles(matrix, xs, ys)
     for cell in matrix.who.cells:
@@ -226,7 +227,8 @@ def _titles(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterato
     )
     for (row, column), of in forms.items():
         words = of[min(level, len(of) - 1)]
-        yield Words(words, xs[column] + 1, ys[row] - 4, "strong", "start")
+        of = Stands(key=f"over {row}, {column}")
+        yield Words(words, xs[column] + 1, ys[row] - 4, "strong", "start", of)
 
 
 def _cell(matrix: Matrix, cell: Cell, x: float, y: float, role: str) -> list[Shape]:
