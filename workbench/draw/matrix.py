@@ -165,8 +165,9 @@ def heads_of(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterat
     if "time" in matrix.who.labels:
         yield Words(CLOCK, HEADS / 2, HEADS - 4, "muted")
     middle, half = matrix.width / 2, matrix.height / 2
-    yield from (Words(str(c), x + middle, HEADS - 4, "muted") for c, x in enumerate(xs))
-    yield from (Words(str(r), HEADS / 2, y + half + 4, "muted") for r, y in enumerate(ys))
+    of = Stands(key="numbers")  # of columns and rows, which move with these
+    yield from (Words(str(c), x + middle, HEADS - 4, "muted", of=of) for c, x in enumerate(xs))
+    yield from (Words(str(r), HEADS / 2, y + half + 4, "muted", of=of) for r, y in enumerate(ys))
     if matrix.titled:
         yield from _titles(matrix, xs, ys)
 
@@ -230,7 +231,8 @@ def _titles(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterato
     )
     for (row, column), of in forms.items():
         words = of[min(level, len(of) - 1)]
-        yield Words(words, xs[column] + 1, ys[row] - 4, "strong", "start")
+        key = f"over {row}, {column}"
+        yield Words(words, xs[column] + 1, ys[row] - 4, "strong", "start", Stands(key=key))
 
 
 def _cell(matrix: Matrix, cell: Cell, x: float, y: float, role: str) -> list[Shape]:

@@ -1,6 +1,6 @@
 // Where what has a key is drawn, in px of its pane, and where each part of it began.
 
-const KEYED = ':is(g[data-key], g[data-cell]):not([data-key="legend"])';
+const KEYED = ":is(g[data-key], g[data-cell])";
 const PARTS = ":scope > :is(rect, path, text)";
 
 /** What is drawn of each key, in all groups that have it, for each strip that is shown. */
@@ -11,6 +11,7 @@ export function thingsIn(root) {
   return shown.map((strip) => {
     const [things, scale] = [new Map(), scaleOf(strip)];
     for (const group of strip.querySelectorAll(KEYED)) {
+      if (!group.checkVisibility()) continue; // a legend without room
       const key = group.dataset.key ?? group.dataset.cell;
       if (!things.has(key)) things.set(key, { groups: [], rect: [], path: [], text: [] });
       const thing = things.get(key);
