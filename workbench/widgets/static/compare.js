@@ -63,7 +63,9 @@ export function comparePane(lab) {
     const a = lab.node(lab.against);
     const title = h("h3", {}, `Compared with ${a.id} ${a.label}`);
     const told = h("div.wb-compared", {}, compared ? text(compared) : h("p.wb-hint", {}, none()));
-    pictures.replaceChildren(h("div.wb-beside", {}, (compared?.pictures ?? []).map(beside)));
+    const shown = compared?.pictures ?? [];
+    pane.toggleAttribute("data-two", shown.length > 1);
+    pictures.replaceChildren(h("div.wb-beside", {}, shown.map(beside)));
     pane.replaceChildren(
       h("div.wb-versus-side", {}, title, told),
       h("div.wb-versus-side", {}, pictures),

@@ -52,7 +52,10 @@ export function sayingView(picture, label) {
   const { amount } = picture;
   const first = amount ? picture.caption.slice(0, -amount.length) : picture.caption;
   const much = amount && h("b.wb-amount", {}, amount);
-  const caption = h("span.wb-caption", {}, h("span", {}, prose(first)), much || null);
+  const caption = h(`span.wb-caption${much ? ".wb-much" : ""}`, {}, [
+    h("span", {}, prose(first)),
+    much || null,
+  ]);
   return h(
     "details.wb-saying",
     { title: "in words, and as a table" },

@@ -146,7 +146,7 @@ export function tryOut(lab, draw) {
     stick(null);
     if (!lab.tried) return;
     lab.tried = null;
-    redraw();
+    draw();
   }
 
   /**
