@@ -53,6 +53,42 @@ def test_a_browser_loads_each_by_itself(page: Page, module: str):
     assert call(page, module, "(exports) => Object.keys(exports)")
 
 
+TRIES = """({ tryOut }, { changes, expects }) => {
+  const [asked, sent] = [[], []];
+  const lab = { at: 1, page: {}, view: {}, place: "L1", answers: {} };
+  Object.assign(lab, { ask: (message) => asked.push(message), send: (one) => sent.push(one) });
+  const trying = tryOut(lab, () => {});
+  const step = { place: "L1", value: 4 };
+  const hear = (seq, tried) => trying.heard({ view: asked[0].view, seq, tried });
+  if (expects) trying.expect(step);
+  else trying.ask(step);
+  if (changes === "before") lab.view = {};
+  hear(asked[0].seq, { told: "four", text: {} });
+  if (changes === "weighing") lab.view = {};
+  if (lab.tried) hear(lab.tried.seq, { costs: {} });
+  const shown = lab.tried?.told ?? null;
+  if (expects) trying.take();
+  else trying.drop();
+  trying.ask(step);
+  return [shown, asked.length, lab.tried?.told ?? null, Boolean(lab.tried?.costs), sent.length];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "expects", "told"),
+    [
+        ("", False, ["four", 1, "four", True, 0]),  # it is kept, with its costs
+        ("before", False, ["four", 2, None, False, 0]),  # what came was of other panes
+        ("weighing", False, ["four", 2, None, False, 0]),
+        ("", True, [None, 1, "four", False, 0]),  # nobody is there yet: nothing is taken
+    ],
+)
+def test_what_was_tried_is_kept_while_the_same_is_shown(
+    page: Page, changes: str, expects: bool, told: list[object]
+):
+    assert call(page, "trying.js", TRIES, {"changes": changes, "expects": expects}) == told
+
+
 def test_a_line_keeps_its_text_and_marks_what_changed(page: Page):
     tokens = [["", "    "], ["keyword", "for"], ["", " "], ["", "i_0", "L1"], ["", " in x:"]]
     html = call(

@@ -52,7 +52,8 @@ export function tryOut(lab, draw) {
   /** The answers that are still right. */
   function answers() {
     const now = [lab.page, lab.view, lab.place, lab.answers];
-    if (now.some((one, k) => one !== of[k])) kept.clear();
+    if (now.every((one, k) => one === of[k])) return kept;
+    kept.clear();
     of = now;
     return kept;
   }
@@ -75,7 +76,8 @@ export function tryOut(lab, draw) {
     if (flying || !(next || likely)) return;
     flying = next ?? { step: likely, how: null };
     [next, likely] = [null, null];
-    flying.seq = seq += 1;
+    answers(); // those of what is shown now
+    [flying.seq, flying.of] = [(seq += 1), of];
     const mine = flying;
     lab.ask({ do: "try", step: mine.step, seq: mine.seq, view });
     setTimeout(() => mine === flying && (mine.how || next) && stick("busy"), TRY_BUSY);
@@ -105,23 +107,23 @@ export function tryOut(lab, draw) {
       // the hand came to it meanwhile
       const come = next && stepKey(next.step) === stepKey(flying.step);
       const { step, how } = come ? next : flying;
+      if (answers() && flying.of === of) keep(step, said.tried); // else it is of other panes
       flying = null;
       if (come) next = null;
-      keep(step, said.tried);
       if (how) show(said.tried, step, how);
       else stick(null);
     } else if (said.seq === lab.tried?.seq) {
       Object.assign(lab.tried, said.tried); // what it costs
-      keep(lab.tried.step, { ...answers().get(stepKey(lab.tried.step)), ...said.tried });
+      const known = answers().get(stepKey(lab.tried.step));
+      if (known) Object.assign(known, said.tried);
       redraw();
     }
     send();
   }
 
   function keep(step, answer) {
-    const all = answers();
-    all.set(stepKey(step), answer);
-    if (all.size > TRY_KEPT) all.delete(all.keys().next().value);
+    kept.set(stepKey(step), answer);
+    if (kept.size > TRY_KEPT) kept.delete(kept.keys().next().value);
   }
 
   function show(answer, step, how) {
