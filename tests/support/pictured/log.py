@@ -110,9 +110,18 @@ class ProgramLog:
     @cached_property
     def touching(self) -> dict[str, set[str]]:
         """By buffer the blocks that touch it."""
+        calls = self.called
+        return {
+            buffer: {*stages, *(call for stage in stages for call in calls.get(stage, ()))}
+            for buffer, stages in self.stages.items()
+        }
+
+    @cached_property
+    def stages(self) -> dict[str, set[str]]:
+        """By buffer the blocks that touch it themselves."""
         found: dict[str, set[str]] = defaultdict(set)
         for event in self.events:
-            found[event.buffer].update((event.stage, *self.called.get(event.stage, ())))
+            found[event.buffer].add(event.stage)
         return found
 
     @cached_property

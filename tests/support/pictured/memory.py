@@ -150,8 +150,7 @@ class _Memory:
         depth = [["global", "shared", "local"].index(s) if s in OWNERS else 1
                  for s in (self.log.buffers[b].scope for b in ends if b)]  # fmt: skip
         nearest = ends[depth.index(max(depth))]
-        stages = {e.stage for e in self.log.events if e.buffer == nearest}
-        stages |= _static(self.log, nearest)
+        stages = self.log.stages.get(nearest, set()) | _static(self.log, nearest)
         nests = [nest for stage in stages for nest in self.log.around.get(stage, [])]
         common = [loop for loop in nests[0] if all(loop in nest for nest in nests)] if nests else []
         return common[-1] if common else None

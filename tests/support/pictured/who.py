@@ -300,11 +300,11 @@ class _Who:
 
     def places(self) -> set[tuple[Cell, Cell]]:
         """The blocks and threads that store cells: of a call of a warp, all 32."""
+        stores = {(e.stage, e.block, e.thread) for own in self.by_cell.values() for e in own}
         return {
-            (e.block, (e.thread[0] + lane, *e.thread[1:]))
-            for own in self.by_cell.values()
-            for e in own
-            for lane in range(WARP if e.stage in self.log.called else 1)
+            (block, (thread[0] + lane, *thread[1:]))
+            for stage, block, thread in stores
+            for lane in range(WARP if stage in self.log.called else 1)
         }
 
     # --- groups -----------------------------------------------------------------------------------
