@@ -72,7 +72,7 @@ def test_each_picture_meets_its_pane(plain: Plain, size: str):
         expect(lab.locator(".wb-machine .wb-strips > svg").filter(visible=True)).not_to_have_count(
             0
         )
-        found = lab.locator(".wb-machine .wb-body").evaluate(MEASURE)
+        found = settled(plain, lab)
         least, most = sorted(found["sides"])
         assert most > SIDE and (pane not in FREE or least > OTHER), (pane, found)
         small, large = found["text"]
@@ -80,10 +80,11 @@ def test_each_picture_meets_its_pane(plain: Plain, size: str):
         assert found["meets"] == [], pane
 
 
-def settled(plain: Plain, body: Locator) -> Any:
-    """What is measured of the body of a pane once it has its size."""
+def settled(plain: Plain, lab: Locator) -> Any:
+    """What is measured of its picture once all costs are there, which take room from it."""
+    expect(lab.locator(".wb-cost-note", has_text="…")).to_have_count(0)
     plain.page.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))")
-    return body.evaluate(MEASURE)
+    return lab.locator(".wb-machine .wb-body").evaluate(MEASURE)
 
 
 def tiled(size: int) -> PrimFunc:
@@ -115,7 +116,7 @@ def test_where_there_is_little_room_less_is_said(plain: Plain, what: str, size: 
     lab = plain.open([wb.lab(wb.Schedule(make()), panes=[pane])]).locator(".wb-lab")
     drawn = lab.locator(".wb-machine .wb-strips > svg").filter(visible=True)
     expect(drawn).not_to_have_count(0)
-    found = settled(plain, lab.locator(".wb-machine .wb-body"))
+    found = settled(plain, lab)
     assert short(found | {"pane": pane, "size": size, "fits": True}) == [], found
 
 
@@ -126,7 +127,7 @@ def test_words_grow_no_further_than_leaves_the_pane_to_the_shapes(plain: Plain):
     sizes = []
     for high in (892, 680):
         plain.page.set_viewport_size({"width": 949, "height": high})
-        found = settled(plain, lab.locator(".wb-machine .wb-body"))
+        found = settled(plain, lab)
         assert found["words"] <= WORDS, found
         sizes.append(found["text"][1])
     assert sizes[0] > sizes[1] + 0.5 and sizes[1] >= 12, sizes
@@ -140,7 +141,7 @@ def test_words_of_memory_by_time_meet_no_other_and_no_band(plain: Plain, size: s
     plain.page.set_viewport_size(SIZES[size])
     lab = plain.open([one]).locator(".wb-lab")
     expect(lab.locator(".wb-machine text", has_text="µs").filter(visible=True)).not_to_have_count(0)
-    found = lab.locator(".wb-machine .wb-body").evaluate(MEASURE)
+    found = settled(plain, lab)
     assert found["meets"] == [] and found["text"][0] >= TEXT[0] - 0.1
     drawn = lab.locator(".wb-machine text").filter(visible=True).all_text_contents()
     assert ("× 64" in drawn) == (size != "829"), "all is said where it has room"
