@@ -231,6 +231,28 @@ def test_escape_is_for_the_hand_also_where_the_time_has_the_focus(
     assert len(sch.history) == 24
 
 
+def test_escape_puts_back_what_is_not_drawn_yet(plain: Plain, sch: wb.Schedule) -> None:
+    """The program is drawn for the hand that lets go, and again without what was tried."""
+    lab = plain.open([wb.lab(sch, panes=["TensorIR", "tiles"])]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    head, text = lab.locator(".wb-would-head"), lab.locator(".wb-program .wb-listing")
+    held = number(lab, "i_2")
+    at = held.bounding_box()
+    assert at
+    drag(held, 1)
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    plain.page.evaluate("() => { window.requestAnimationFrame = () => 0; }")  # it draws for long
+    for by in (0, 2):
+        plain.page.mouse.move(at["x"] + at["width"] / 2 + STEP * by, at["y"] + at["height"] / 2)
+        expect(text).to_contain_text(f"k_1, i_2, j_2 in T.grid(4, {4 << by}, 4)")
+    for by in (0, 1):
+        plain.page.mouse.move(at["x"] + at["width"] / 2 + STEP * by, at["y"] + at["height"] / 2)
+    plain.page.keyboard.press("Escape")
+    plain.page.mouse.up()
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 4)")
+    expect(head).to_be_hidden()
+
+
 def test_a_hand_on_its_way_asks_ahead_and_what_was_tried_is_not_asked_again(
     plain: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,10 +39,12 @@ export function openLab({ model, el }) {
   const actions = actionsPane(lab, menu, trying);
   const status = statusBar(lab, menu.errors);
   const [breaking, found] = [breakMenu(lab), foundPane(lab)];
-  const program = programPane(lab, breaking, trying, would, asked, () => {
+  const redraw = () => drawPart(program);
+  const refolded = () => {
     relink();
     reach();
-  });
+  };
+  const program = programPane(lab, breaking, trying, would, asked, redraw, refolded);
   const [machine, compare] = [machinePane(lab, menu), comparePane(lab)];
   const [history, run, opened] = [historyPane(lab), runPane(lab), openedCosts(lab, menu)];
   const [costs, link] = [costStrip(lab, opened), linkPane(lab)];
@@ -71,14 +73,18 @@ export function openLab({ model, el }) {
 
   let drawn = false;
   const seen = new Map(); // part -> what it was drawn from, so that a form keeps what is typed
+  const inputsOf = (part) => JSON.stringify([part.inputs(), lab.setup, lab.at, lab.gone]);
+  const drawPart = (part, from = inputsOf(part)) => {
+    keepFocus(part.pane, part.draw);
+    seen.set(part, from);
+  };
   const draw = () => {
     drawn = false;
     trying.follow();
     const held = root.contains(document.activeElement);
     for (const part of parts) {
-      const from = JSON.stringify([part.inputs(), lab.setup, lab.at, lab.gone]);
-      if (seen.get(part) !== from) keepFocus(part.pane, part.draw);
-      seen.set(part, from);
+      const from = inputsOf(part);
+      if (seen.get(part) !== from) drawPart(part, from);
     }
     status.draw();
     menu.conclude();

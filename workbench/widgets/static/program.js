@@ -5,7 +5,7 @@ import { brokenRows } from "./broken.js";
 import { carrying } from "./carry.js";
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
-import { freshId, h, keepFocus, onceDrawn, oneStop, prose } from "./dom.js";
+import { freshId, h, onceDrawn, oneStop, prose } from "./dom.js";
 import { gripNumbers } from "./grip.js";
 import { motionIn } from "./motion.js";
 import { tabBar } from "./tabs.js";
@@ -18,16 +18,15 @@ const HOLDS_APART = 8; // px between lines of which the hand takes something, as
  * `would` tells of one, `asked` asks where things can be carried, and `refolded` is called when it
  * is drawn anew since there is other room.
  */
-export function programPane(lab, breaking, trying, would, asked, refolded) {
+export function programPane(lab, breaking, trying, would, asked, redraw, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
   const changes = changesIn(body, () => lab.carries || lab.holds);
   const copy = h("button.wb-copy", { "data-f": "copy", onclick: copyText }, "copy");
   const broken = brokenHead(lab);
-  const anew = () => keepFocus(pane, draw);
-  const grips = gripNumbers(lab, trying, body, anew);
-  const carried = carrying(lab, trying, asked, body, would, anew);
+  const grips = gripNumbers(lab, trying, body, redraw);
+  const carried = carrying(lab, trying, asked, body, would, redraw);
   const group = freshId("gap");
   const breaks = h(
     "button.wb-break-it",
@@ -55,7 +54,7 @@ export function programPane(lab, breaking, trying, would, asked, refolded) {
   let fitted; // the height of the pane that the lines were folded for
   new ResizeObserver(() => {
     if (pane.offsetHeight === fitted) return;
-    keepFocus(pane, draw);
+    redraw();
     refolded();
   }).observe(pane);
   const motion = motionIn(body);
