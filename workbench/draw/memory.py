@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from workbench.diag import size_text
-from workbench.draw.bands import WING, Times, Weight, at_words, done, weight_of
+from workbench.draw.bands import WING, Times, Weight, at_words, done, thickness, weight_of
 from workbench.draw.colours import times_each
 from workbench.draw.picture import Picture
 from workbench.draw.scene import (
@@ -87,7 +87,10 @@ PLACE_WORDS = {
     "shared": ("block", "shared memory"),
     "local": ("thread", "registers"),
 }
-BY_BYTES = "The wider a band, the more bytes it carries. "
+BY_BYTES = (
+    "The wider a band, the more bytes it carries, by their logarithm: one of 1 GiB is "
+    f"{thickness(2**30) / thickness(2**20):.1f} times as wide as one of 1 MiB. "
+)
 BY_TIME = (
     "The wider a band, the longer is what carries it busy, modelled; a time is on it. "
     "Registers take no time of their own. "

@@ -26,7 +26,10 @@ LEGEND = (
     "× is how often one block (of registers: one thread) loads each cell, on average. "
     "The L2 cache keeps what was used last of global memory, for all blocks."
 )
-BY_BYTES = "The wider a band, the more bytes it carries. " + LEGEND
+BY_BYTES = (
+    "The wider a band, the more bytes it carries, by their logarithm: one of 1 GiB is 1.6 times as "
+    "wide as one of 1 MiB. " + LEGEND
+)
 BY_TIME = (
     "The wider a band, the longer is what carries it busy, modelled; a time is on it. "
     "Registers take no time of their own. " + LEGEND

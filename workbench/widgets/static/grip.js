@@ -167,10 +167,10 @@ export function gripNumbers(lab, trying, body, redraw) {
   body.addEventListener("pointerdown", (event) => {
     const key = event.target.closest?.("[data-grip]")?.dataset.grip;
     dragged = false; // the click that ended an earlier one may never have come
-    if (!key || event.button || !event.isPrimary) return;
+    const grip = lab.grips[key]; // none where another program is about to be drawn
+    if (!grip || event.button || !event.isPrimary) return;
     event.preventDefault(); // selects no text
     document.addEventListener("keydown", onKey, true);
-    const grip = lab.grips[key];
     const { top } = numberOf(key).getBoundingClientRect();
     held = { key, grip, x: event.clientX, top, value: grip.value };
     body.setPointerCapture(event.pointerId);

@@ -82,9 +82,11 @@ export function openLab({ model, el }) {
     drawn = false;
     trying.follow();
     const held = root.contains(document.activeElement);
+    const changed = parts.filter((part) => seen.get(part) !== inputsOf(part));
+    for (const part of changed) part.read?.();
     for (const part of parts) {
       const from = inputsOf(part);
-      if (seen.get(part) !== from) drawPart(part, from);
+      if (seen.get(part) !== from || changed.includes(part)) drawPart(part, from);
     }
     status.draw();
     menu.conclude();

@@ -36,18 +36,21 @@ export function motionIn(root) {
     return new Map([...keyedLines(root)].map(([key, row]) => [key, topOf(row) - top]));
   }
 
-  /** Moves lines from where they were; of those that are there for the first time, words come. */
+  /** Tells how to move lines from where they were; of new ones words come. */
   function moveLines(was) {
-    if (calm.matches) return; // a sign stands before what has changed
-    begin();
+    if (calm.matches) return null; // a sign stands before what has changed
     const frame = root.getBoundingClientRect();
-    for (const [key, row] of keyedLines(root)) {
-      const now = topOf(row) - frame.top;
-      const before = was.get(key);
-      if (now > frame.height || now < -row.offsetHeight) continue;
-      if (before === undefined) arrives(row);
-      else if (Math.abs(before - now) > 1) moves(row, { translate: `0 ${before - now}px` });
-    }
+    const seen = [...keyedLines(root)]
+      .map(([key, row]) => ({ key, row, now: topOf(row) - frame.top }))
+      .filter(({ row, now }) => now <= frame.height && now >= -row.offsetHeight);
+    return () => {
+      begin();
+      for (const { key, row, now } of seen) {
+        const before = was.get(key);
+        if (before === undefined) arrives(row);
+        else if (Math.abs(before - now) > 1) moves(row, { translate: `0 ${before - now}px` });
+      }
+    };
   }
 
   /** What is drawn of each key, and where; null where that is nothing. */
@@ -56,28 +59,37 @@ export function motionIn(root) {
     return strips.length ? strips : null;
   }
 
-  /** Moves shapes from where those with their key were, or what they came of, or lie in, was. */
+  /** Tells how to move shapes from where those with their key were, or what they came of, or lie
+   * in, was. */
   function moveShapes(was) {
-    begin();
-    thingsIn(root).forEach((things, number) => {
-      const before = was[number] ?? new Map();
-      for (const [key, now] of things) {
-        const own = thingOf(was, number, key, now);
-        if (calm.matches) outline(key, own, now);
-        else if (own) moveThing(own, now);
-        else comeOf(heirOf(before, key), now, before, things);
-      }
-    });
+    const strips = thingsIn(root);
+    return () => {
+      begin();
+      strips.forEach((things, number) => {
+        const before = was[number] ?? new Map();
+        for (const [key, now] of things) {
+          const own = thingOf(was, number, key, now);
+          if (calm.matches) outline(key, own, now);
+          else if (own) moveThing(own, now);
+          else comeOf(heirOf(before, key), now, before, things);
+        }
+      });
+    };
   }
 
-  /** What was drawn fades over what is, a picture of another kind; so it does if that follows. */
+  /** Tells how what was drawn fades over what is, a picture of another kind; so it does if that
+   * follows. */
   function fadeShapes(gone) {
-    if (calm.matches || layer) return;
-    begin();
+    if (calm.matches || layer) return null;
     const { offsetLeft, offsetTop, clientWidth, clientHeight } = root;
+    return () => fadeOver(gone, offsetLeft, offsetTop, clientWidth, clientHeight);
+  }
+
+  function fadeOver(gone, left, top, width, height) {
+    if (layer) return;
+    begin();
     layer = h("div.wb-leaving", { "aria-hidden": "true" }, ...gone);
-    layer.style.cssText = `left: ${offsetLeft}px; top: ${offsetTop}px;
-      width: ${clientWidth}px; height: ${clientHeight}px`;
+    layer.style.cssText = `left: ${left}px; top: ${top}px; width: ${width}px; height: ${height}px`;
     root.after(layer);
     const fades = layer.animate([{ opacity: 1 }, { opacity: 0 }], { ...MOVES, fill: "both" });
     fades.onfinish = () => {

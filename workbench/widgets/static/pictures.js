@@ -1,6 +1,6 @@
 // The pane of the pictures, and what chooses between them.
 
-import { h, oneStop } from "./dom.js";
+import { h, onceDrawn, oneStop } from "./dom.js";
 import { fillPane } from "./fill.js";
 import { motionIn } from "./motion.js";
 import { inTime } from "./nearer.js";
@@ -29,6 +29,7 @@ export function machinePane(lab, menu) {
   new ResizeObserver(() => fillPane(body)).observe(body);
   const motion = motionIn(body);
   let seen = {}; // what is drawn: the picture's name, how it looks, and whether it is only tried
+  let stood = null; // where it stands, read before anything of the lab changes
   const time = inTime(lab, pane);
 
   function draw() {
@@ -59,7 +60,8 @@ export function machinePane(lab, menu) {
     const moves = picture?.track ? time.draw(picture, label) : null;
     const stays = look === seen.look && picture?.strips?.length && !moves; // and moves on
     const moved = !stays && seen.chosen === chosen && !seen.would && !would;
-    const was = moved && motion.shapes();
+    const was = moved && (stood ?? motion.shapes());
+    stood = null;
     const soon = page.bar?.waits === "soon"; // its times come: until then it is of no other kind
     const kind = soon ? seen.kind : picture?.kind;
     const gone = was && seen.kind !== kind && !moves ? [...body.childNodes] : [];
@@ -72,10 +74,14 @@ export function machinePane(lab, menu) {
     if (waits && !stays) body.append(act(waits));
     pane.classList.toggle("wb-would", Boolean(would));
     stage.draw(picture);
-    if (gone.length) motion.fadeShapes(gone);
-    else if (was) motion.moveShapes(was);
+    if (gone.length) onceDrawn(() => motion.fadeShapes(gone));
+    else if (was) onceDrawn(() => motion.moveShapes(was));
     seen = { chosen, look, kind, would: Boolean(would) };
     settle();
+  }
+
+  function read() {
+    stood = seen.would || lab.tried ? null : motion.shapes();
   }
 
   /** What was opened of it stays open. */
@@ -132,6 +138,7 @@ export function machinePane(lab, menu) {
 
   return {
     pane,
+    read,
     draw,
     inputs: () => [
       lab.view,

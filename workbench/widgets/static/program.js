@@ -50,14 +50,16 @@ export function programPane(lab, breaking, trying, would, asked, redraw, refolde
     remarks,
   );
   const settle = oneStop(pane);
-  let lines; // how many can be seen; the tray of what is carried takes none of that
-  let fitted; // the height of the pane that the lines were folded for
-  new ResizeObserver(() => {
-    if (pane.offsetHeight === fitted) return;
+  let lines; // how many can be seen; what is told of what is tried or carried takes none of that
+  let fitted; // the height that they were folded for
+  const fit = new ResizeObserver(() => {
+    if (body.offsetHeight === fitted || lab.tried || lab.carries) return;
     redraw();
     refolded();
-  }).observe(pane);
+  });
+  fit.observe(body, { box: "border-box" });
   const motion = motionIn(body);
+  let stood = null; // where it stands, read before anything of the lab changes
   let seen = []; // the program and the pane that are drawn
   let brought = ""; // the lines of what was found that were brought into view
   let shown = ""; // the program and pane whose first change was brought into view
@@ -79,7 +81,9 @@ export function programPane(lab, breaking, trying, would, asked, redraw, refolde
   function draw() {
     const page = lab.page;
     if (!page) return;
-    const { scrollTop, scrollLeft } = body; // read before anything changes
+    if (!stood) read();
+    const { scrollTop, scrollLeft, room, high, was } = stood;
+    stood = null;
     const chosen = head.draw(lab.panes("program"), lab.view.program, lab.setup.labels, body);
     const now_ = lab.broken;
     const breakable = chosen === BROKEN && !lab.offline && !now_ && lab.against === null;
@@ -92,9 +96,8 @@ export function programPane(lab, breaking, trying, would, asked, redraw, refolde
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
     remarks.replaceChildren(...(page.notes ?? []).map(note));
-    would.draw(); // which takes room
-    if (!lab.carries && !tried) lines = room();
-    if (!tried) fitted = lines && pane.offsetHeight;
+    would.draw();
+    if (!lab.carries && !lab.tried) [lines, fitted] = [room, room && high];
     breaks.hidden = !breakable;
     broken.draw();
     pane.classList.toggle("wb-broken", Boolean(now_));
@@ -105,7 +108,6 @@ export function programPane(lab, breaking, trying, would, asked, redraw, refolde
     if (now !== shown) unfolded.clear();
     const made = codeView(pane_, tried ?? page, tried?.lines ?? lab.lines, folds, keeps());
     const moved = seen[1] === chosen && seen[0] !== lab.at && !tried && !now_ && !lab.carries;
-    const was = moved && motion.lines();
     body.replaceChildren(...made);
     const follows = tried || lab.carries || holds; // the program that is shown stays it
     if (lab.tried || follows) onceDrawn(() => stay(scrollTop, scrollLeft));
@@ -113,10 +115,15 @@ export function programPane(lab, breaking, trying, would, asked, redraw, refolde
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") hold();
     if (!follows) changes.drawn(now !== shown && !now_);
-    if (moved) motion.moveLines(was);
+    if (moved) onceDrawn(() => motion.moveLines(was));
     if (!follows) seen = [lab.at, chosen];
     shown = now;
     settle();
+  }
+
+  function read() {
+    const { scrollTop, scrollLeft, offsetHeight } = body;
+    stood = { scrollTop, scrollLeft, room: room(), high: offsetHeight, was: motion.lines() };
   }
 
   function stay(top, left) {
@@ -196,7 +203,7 @@ export function programPane(lab, breaking, trying, would, asked, redraw, refolde
     ...[lab.view.program, lab.page?.texts, lab.page?.notes, lab.broken, lab.against],
     ...[lab.broken && lab.status.kind, lab.tried?.seq, lab.tried?.goes, lab.stuck, lab.onLine],
   ];
-  return { pane, draw, inputs };
+  return { pane, read, draw, inputs };
 }
 
 const LABEL = "CUDA code, broken on purpose";

@@ -1,13 +1,13 @@
 // One question before the reveal: the learner commits to an answer, the program says what is true.
 
-import { freshId, h, prose, spoken } from "./dom.js";
+import { freshId, h, onceDrawn, prose, spoken } from "./dom.js";
 import { exerciseCard } from "./taken.js";
 
 export function questionCard(lab) {
   const card = h("section.wb-question");
   const told = h("div.wb-told"); // as high as a line or two, until all of it is asked for
   const more = h("button.wb-rest", { onclick: () => open(told.dataset.open !== "true") });
-  new ResizeObserver(fits).observe(told);
+  new ResizeObserver(() => fits()()).observe(told);
   return { pane: card, draw, inputs };
 
   function inputs() {
@@ -54,12 +54,13 @@ export function questionCard(lab) {
     told.dataset.open = String(whole);
     more.ariaExpanded = String(whole);
     more.textContent = whole ? "less ▴" : "more ▾";
-    fits();
+    onceDrawn(fits);
   }
 
   /** The button stands where something is hidden, or shown by it. */
   function fits() {
-    more.hidden = told.dataset.open !== "true" && told.scrollHeight <= told.clientHeight + 1;
+    const all = told.dataset.open !== "true" && told.scrollHeight <= told.clientHeight + 1;
+    return () => (more.hidden = all);
   }
 
   function choices(question, given, verdict) {
