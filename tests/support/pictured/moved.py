@@ -120,7 +120,7 @@ def _check_steps(
     born = next(k for k, one in enumerate(old) if loop in one.places[one.func_name].loops)
     tally.same("steps that are changed", changed[:1], [born], f"{start.label} {value}")
     for number in changed[1:]:
-        _check_tied(tally, old[number], new[number], node)
+        _check_tied(tally, old[number], new[number:])
     place = old[born].keys.index(loop)  # type: ignore[arg-type]
     made = new[born].keys[place]
     loops = new[born].places[new[born].func_name].loops
@@ -140,19 +140,18 @@ def _given(node: HistoryNode) -> list[int | None]:
     return [factor if isinstance(factor, int) else None for factor in factors]
 
 
-def _check_tied(tally: Tally, old: HistoryNode, new: HistoryNode, end: HistoryNode) -> None:
+def _check_tied(tally: Tally, old: HistoryNode, then: Sequence[HistoryNode]) -> None:
     """A later split has one other number, of a loop that is bound: so many threads there are."""
+    new = then[0]
     assert old.step is not None and new.step is not None
     was, now = (_given(one) for one in (old, new))
     places = [k for k, (a, b) in enumerate(zip(was, now, strict=True)) if a != b]
     tally.same("splits that follow", (old.step.verb, len(places)), ("split", 1), new.label)
-    loop = end.places[end.func_name].loops.get(new.keys[places[0]])  # type: ignore[arg-type]
-    threads = {one.thread: one.extent for one in end.places[end.func_name].loops.values()}
-    bound = (
-        loop is not None
-        and loop.thread is not None
-        and getattr(threads[loop.thread], "value", None)
-    )
+    key = new.keys[places[0]]
+    known = [one.places[one.func_name].loops for one in then]
+    loops = next((x for x in reversed(known) if key in x and x[key].thread), {})  # type: ignore[index]
+    threads = {one.thread: getattr(one.extent, "value", None) for one in loops.values()}
+    bound = loops and threads[loops[key].thread]  # type: ignore[index]
     tally.same("numbers that follow", bound, now[places[0]], new.label)
 
 

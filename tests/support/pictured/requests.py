@@ -278,13 +278,13 @@ class _Request:
 
     def title(self, title: str, lanes: tuple[int, ...]) -> None:
         own, wide = self.lanes, self.one.wide
-        buffer = re.escape(self.one.buffer)
+        buffer = f"({re.escape(self.one.buffer)})"  # which may have digits
 
         def sector(match: re.Match[str]) -> None:
             start = int(match[1].replace(",", ""))
             found = sectors(own, wide).get(start // SECTOR, {})
             used = set().union(*found.values()) if found else set()
-            told = (start % SECTOR, int(match[2].replace(",", "")), int(match[3]))
+            told = (start % SECTOR, int(match[2].replace(",", "")), int(match[4]))
             self.tally.same("bytes of sectors", told, (0, start + SECTOR - 1, len(used)), title)
             self.tally.same("lanes of sectors", {*lanes}, {*found}, title)
 

@@ -271,6 +271,19 @@ class _Who:
         every = (e for own in self.by_cell.values() for e in own)
         return {getattr(e, unit) for e in every if self.is_bound(e, unit)}
 
+    def told_apart(self, unit: str) -> set[Cell]:
+        """The blocks, or threads, one of those that have cells of their own at the same places."""
+        cells: dict[Cell, set[Cell]] = defaultdict(set)
+        for index, own in self.by_cell.items():
+            for event in own:
+                cells[getattr(event, unit)].add(index)
+        matters = [
+            len({(*at[:axis], *at[axis + 1 :], frozenset(of)) for at, of in cells.items()})
+            > len({(*at[:axis], *at[axis + 1 :]) for at in cells})
+            for axis in range(3)
+        ]
+        return {tuple(n * told for n, told in zip(at, matters, strict=True)) for at in cells}
+
     def is_bound(self, event: Event, unit: str) -> bool:
         """Whether the launch that stores it has blocks, or threads: else it has the time alone."""
         return any(axis.startswith(unit) for axis in self.log.launched.get(event.stage, {}))
@@ -280,7 +293,7 @@ class _Who:
         unit = last.partition(" ")[0]
         alone = any(not self.is_bound(e, unit) for own in self.by_cell.values() for e in own)
         if unit in ("block", "thread") and not alone:
-            every = self.groups_there(unit)
+            every = self.told_apart(unit)
             self.tally.same("groups that are not drawn", int(count.replace(",", "")),
                             len(every) - self.drawn(), last)  # fmt: skip
         else:
