@@ -17,6 +17,7 @@ from tests.widgets.programs import WINDOW, parse, window_steps
 from workbench import lesson
 from workbench.lesson.programs import product
 from workbench.schedule import Schedule
+from workbench.widgets.ask import session
 from workbench.widgets.page.modelled_time import modelled_of
 
 # The words on the axis: each within it, and none over another.
@@ -256,7 +257,10 @@ HEIGHTS = """pane => {
 }"""
 
 
-def test_pictures_keep_their_height_while_a_time_is_awaited(plain: Plain):
+def test_pictures_keep_their_height_while_a_time_is_awaited(
+    plain: Plain, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(session, "SLOW", 60.0)  # it is worked out however slow the machine is
     sch = blocking_with_shared(Schedule(matmul(64)), 2, 2, 4, 4, 4)
     lab = plain.open([wb.lab(sch)]).locator(".wb-lab")
     bar = lab.locator(".wb-bar-of-time")

@@ -239,14 +239,20 @@ def test_escape_puts_back_what_is_not_drawn_yet(plain: Plain, sch: wb.Schedule) 
     held = number(lab, "i_2")
     at = held.bounding_box()
     assert at
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
     drag(held, 1)
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
-    plain.page.evaluate("() => { window.requestAnimationFrame = () => 0; }")  # it draws for long
-    for by in (0, 2):
-        plain.page.mouse.move(at["x"] + at["width"] / 2 + STEP * by, at["y"] + at["height"] / 2)
-        expect(text).to_contain_text(f"k_1, i_2, j_2 in T.grid(4, {4 << by}, 4)")
-    for by in (0, 1):
-        plain.page.mouse.move(at["x"] + at["width"] / 2 + STEP * by, at["y"] + at["height"] / 2)
+    expect(lab.locator(".wb-costs.wb-late")).to_have_count(0)
+    plain.page.keyboard.press("Escape")
+    plain.page.mouse.up()
+    plain.page.wait_for_timeout(1000)
+    # it has its answer now; what is drawn after the first time waits for a frame
+    plain.page.evaluate("() => { window.requestAnimationFrame = () => 0; }")
+    drag(number(lab, "i_2"), 1)
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    plain.page.mouse.move(x, y)
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 4)")
+    plain.page.mouse.move(x + STEP, y)
     plain.page.keyboard.press("Escape")
     plain.page.mouse.up()
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 4)")
