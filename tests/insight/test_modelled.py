@@ -423,3 +423,14 @@ def test_a_row_that_registers_have_no_room_for_is_loaded_for_each_column():
     assert asked["B", "issue"] == 4 * 64
     # the sum is in a register from its start on, and stored behind its loop
     assert ("C", "L1") in asked and asked["C", "issue"] == 4 * (1 + 1 + 64)
+
+
+def test_as_much_from_l2_as_to_it_is_told_as_loads():
+    """A load's bytes are a sum of shares, which is no less for how it is rounded."""
+    sch = wb.Schedule(window_sum(100))
+    i_0, i_1 = sch.split("i", [None, 128])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    kernels = lower(sch.func, H200).kernels
+    (l2,) = (one for one in insight.modelled(kernels, H200).terms if one.resource == "L2")
+    assert (l2.much, l2.words.partition(" at ")[0]) == ("416 bytes", "416 bytes from L2")

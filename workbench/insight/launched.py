@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import fsum, prod
+from math import fsum, isclose, prod
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.diag import count_text
@@ -209,9 +209,9 @@ class Launch:
             fsum(d.amount for d in self.asked if d.resource == "L2" and d.access.writes == writes)
             for writes in (True, False)
         )
-        way = "to" if stored > loaded else "from"
-        words = f"{way} L2 at {speed / 1e12:.3g} TB/s"
-        return self._shared_out("L2", 1e6 / speed, "bytes", words, writes=stored > loaded)
+        more = stored > loaded and not isclose(stored, loaded)  # loads are a sum of shares
+        words = f"{'to' if more else 'from'} L2 at {speed / 1e12:.3g} TB/s"
+        return self._shared_out("L2", 1e6 / speed, "bytes", words, writes=more)
 
     def _shared_out(
         self, resource: Resource, us: float, what: str, words: str, *, writes: bool | None = None

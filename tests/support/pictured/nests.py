@@ -70,7 +70,8 @@ def _head(
 
 def _turn(log: ProgramLog, event: Event, name: str) -> int | None:
     """Which turn of the loop of that name an event is in: of what it is bound to, else its own."""
-    loops: list[For] = [x for x in log.loops if x.loop_var.name == name]
+    nests = log.around.get(event.stage, [])
+    loops: list[For] = [x for nest in nests for x in nest if x.loop_var.name == name]
     for thread in (loop.thread for loop in loops if loop.thread and "Idx" in loop.thread):
         place: Cell = getattr(event, thread.partition("Idx")[0])
         return place["xyz".index(thread[-1])]
