@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -257,6 +258,49 @@ def test_escape_puts_back_what_is_not_drawn_yet(plain: Plain, sch: wb.Schedule) 
     plain.page.mouse.up()
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 4, 4)")
     expect(head).to_be_hidden()
+
+
+LOW = {"width": 829, "height": 598}  # a program of which some lines are seen
+
+
+@pytest.mark.parametrize("ends", ["Escape", "release"])
+def test_a_line_whose_number_is_let_go_stays_where_it_is(
+    plain: Plain, sch: wb.Schedule, ends: str
+) -> None:
+    """Lines that the hand had unfolded fold again, and the program is another, or as it was."""
+    plain.page.set_viewport_size(LOW)
+    lab = plain.open([wb.lab(sch, panes=["TensorIR", "tiles"], costs=[])]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    text, held = lab.locator(".wb-program .wb-listing"), number(lab, "i_2")
+    lab.locator(".wb-program .wb-body").evaluate("(it) => it.scrollTo({ top: 40 })")
+    line = held.evaluate("(it) => it.closest('.wb-line').querySelector('.wb-number').textContent")
+    row = lab.locator(".wb-program .wb-line:not(.wb-gone, .wb-was)").filter(
+        has=plain.page.locator(".wb-number", has_text=re.compile(f"^{line}$"))
+    )
+    before = held.bounding_box()
+    assert before and lab.locator(".wb-program .wb-body").evaluate("(it) => it.scrollTop") > 0
+    drag(held, 1)
+    expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
+    if ends == "Escape":
+        plain.page.keyboard.press("Escape")
+    plain.page.mouse.up()
+    expect(lab.locator(".wb-would-head")).to_be_hidden()
+    if ends == "release":
+        expect(lab.locator(".wb-status")).to_contain_text("split(i, factors=[None, 4, 8])")
+    plain.page.wait_for_timeout(500)  # what comes late moves it no more
+    after = row.bounding_box()
+    assert after and abs(after["y"] - before["y"]) < before["height"]
+
+
+def test_a_number_that_is_pressed_opens_the_menu_of_its_loop(
+    plain: Plain, sch: wb.Schedule
+) -> None:
+    lab = plain.open([wb.lab(sch, panes=["TensorIR", "tiles"], costs=[])]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    number(lab, "i_2").click()
+    slider = lab.locator(".wb-menu .wb-grip input")
+    expect(slider).to_have_attribute("aria-label", "how often i_2 runs")
+    assert len(sch.history) == 24
 
 
 def test_a_hand_on_its_way_asks_ahead_and_what_was_tried_is_not_asked_again(

@@ -362,7 +362,7 @@ def _idle_multiprocessors(one: Launch) -> Iterator[Fault]:
         better = replace(one, even=True, waits=min(1.0, blocks / sms))
         words = f"{sms - blocks} of {sms} multiprocessors have no block"
         if blocks > sms:
-            words = f"The last {last} of {blocks:,} blocks leave {sms - last} multiprocessors idle"
+            words = f"Of {blocks:,} blocks {sms - last} of {sms} multiprocessors do one less"
         yield _fault(one, better, "idle multiprocessors", words, _split_axis(one, "block"))
 
 

@@ -148,10 +148,12 @@ def _check_tied(tally: Tally, old: HistoryNode, then: Sequence[HistoryNode]) -> 
     places = [k for k, (a, b) in enumerate(zip(was, now, strict=True)) if a != b]
     tally.same("splits that follow", (old.step.verb, len(places)), ("split", 1), new.label)
     key = new.keys[places[0]]
-    known = [one.places[one.func_name].loops for one in then]
-    loops = next((x for x in reversed(known) if key in x and x[key].thread), {})  # type: ignore[index]
-    threads = {one.thread: getattr(one.extent, "value", None) for one in loops.values()}
-    bound = loops and threads[loops[key].thread]  # type: ignore[index]
+    bound = None
+    for loops in (one.places[one.func_name].loops for one in then):
+        loop = loops.get(key)  # type: ignore[arg-type]
+        if loop is not None and loop.thread:
+            threads = [one.extent for one in loops.values() if one.thread == loop.thread]
+            bound = getattr(threads[-1], "value", None)
     tally.same("numbers that follow", bound, now[places[0]], new.label)
 
 

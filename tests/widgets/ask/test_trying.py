@@ -64,6 +64,9 @@ def test_numbers_that_can_be_taken_hold_of() -> None:
     assert grip and (grip.step, grip.value) == (None, 8)
     assert grip.ways == {v: (None, v) for v in (2, 4, 8)}
     assert grip_of(sch.node, k, ["bind"]) is None
+    odd = wb.Schedule(parsed(VECTOR_ADD.replace("1024", "1000")))
+    grip = grip_of(odd.node, odd.get_loops("C")[0].key)  # few powers of two divide it
+    assert grip and [*grip.ways][-6:] == [200, 250, 256, 500, 512, 1000]
     sch.unroll("k")
     assert grip_of(sch.node, k) is None
     assert grip_of(sch.node, sch.add_unit_loop("C").key) is None  # of one turn

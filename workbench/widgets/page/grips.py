@@ -52,14 +52,18 @@ def grip_of(node: HistoryNode, loop: Var, offered: Sequence[str] | None = None) 
 
 
 def _of_new(node: HistoryNode, loop: Var) -> Grip | None:
-    """A split that there is not yet: its inner loop can have what divides the extent."""
+    """A split that there is not yet: its inner loop has what divides the extent, or a power of two.
+
+    Where that does not divide it, the last turn of the outer loop does less.
+    """
     found = node.places[node.func_name].loops.get(loop)
     if found is None or found.kind != "serial" or not isinstance(found.extent, Const):
         return None
     extent = int(found.extent.value)
     if extent < 2:
         return None  # nothing to share out
-    known = _near([n for n in divisors(extent) if n > 1], extent)
+    powers = (1 << k for k in range(1, (extent - 1).bit_length()))
+    known = _near(sorted({*divisors(extent), *powers} - {1}), extent)
     return Grip(None, 1, extent, {value: (None, value) for value in known})
 
 

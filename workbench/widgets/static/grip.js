@@ -9,6 +9,7 @@ const GRIP_HEAD = /^\s*(for|with)\b/;
 const GRIP_STEP = 14; // px of a drag from one value to the next
 const GRIP_MEANS = 0.2; // of that, after which the hand is on its way to the next
 const GRIP_BESIDE = 2; // px between a number and what it is tried as
+const GRIP_INPUTS = ["pointerdown", "keydown", "wheel"];
 
 /**
  * The slider of a loop's number, for its menu; Enter takes what it is at, as `take` does. What
@@ -63,12 +64,14 @@ function tryValue(trying, key, grip, value, tell = () => {}) {
 
 /**
  * Let the numbers of loops in `body`, a program, be dragged: release takes, Escape puts back. The
- * line of one that is held stays where it is. `mark` is called whenever the program is drawn, as
- * `redraw` does, and `stand` once its lines have their places.
+ * line of one that is held, or was let go, stays where it is. `mark` is called whenever the program
+ * is drawn, as `redraw` does, and `stand` once its lines have their places.
  */
 export function gripNumbers(lab, trying, body, redraw) {
   let held = null; // the number that the hand is on: its key and grip, where it was, what it is at
+  let landed = null; // the line whose number was let go, and where it was, until the next input
   let dragged = false; // the click that ends a drag opens nothing
+  let pressed = null; // the number that one is on which ends no drag
   // in the top layer, as what is carried is
   const hand = h("div.wb-tried-as", { "aria-hidden": "true", popover: "manual" });
 
@@ -87,6 +90,7 @@ export function gripNumbers(lab, trying, body, redraw) {
 
   /** Let the number that is held stand below the hand, and say what it is tried as. */
   function stand() {
+    if (landed) return land();
     const number = numberOf(held?.key);
     const listing = body.querySelector(".wb-listing");
     if (!number || !listing) return;
@@ -98,6 +102,15 @@ export function gripNumbers(lab, trying, body, redraw) {
     if (rest > 0) body.scrollTop += rest;
     tell(number);
   }
+
+  /** In the program that came of it lines are folded and gone: the one let go is where it was. */
+  function land() {
+    const rows = [...body.querySelectorAll(".wb-line:not(.wb-gone, .wb-was)")];
+    const row = rows.find((one) => lineNumber(one) === landed.line);
+    if (row?.offsetHeight) body.scrollTop += row.getBoundingClientRect().top - landed.top;
+  }
+
+  const forget = () => (landed = null);
 
   /** What it was and what it is tried as, beside it; whether that goes, and else which does. */
   function tell(number) {
@@ -122,6 +135,12 @@ export function gripNumbers(lab, trying, body, redraw) {
 
   /** Nothing is held any more; what is tried is shown until it is taken or dropped. */
   function release() {
+    const row = held && lab.holds && numberOf(held.key)?.closest(".wb-line");
+    if (row) {
+      landed = { line: lineNumber(row), top: row.getBoundingClientRect().top };
+      for (const kind of GRIP_INPUTS)
+        window.addEventListener(kind, forget, { capture: true, once: true });
+    }
     held = null;
     hide();
     if (lab.holds) {
@@ -166,7 +185,7 @@ export function gripNumbers(lab, trying, body, redraw) {
 
   body.addEventListener("pointerdown", (event) => {
     const key = event.target.closest?.("[data-grip]")?.dataset.grip;
-    dragged = false; // the click that ended an earlier one may never have come
+    [dragged, pressed] = [false, null]; // the click that ended an earlier one may never have come
     const grip = lab.grips[key]; // none where another program is about to be drawn
     if (!grip || event.button || !event.isPrimary) return;
     event.preventDefault(); // selects no text
@@ -193,6 +212,7 @@ export function gripNumbers(lab, trying, body, redraw) {
   });
   body.addEventListener("pointerup", () => {
     const moved = held && held.value !== held.grip.value;
+    pressed = held && !dragged ? held.key : null;
     release();
     if (moved) trying.take();
   });
@@ -211,9 +231,16 @@ export function gripNumbers(lab, trying, body, redraw) {
     trying.drop();
   }
   const ended = (event) => {
-    if (dragged) event.stopPropagation();
-    dragged = false;
+    const line = numberOf(pressed)?.closest(".wb-line");
+    const loop = line?.querySelector(`.wb-mark[data-k="${pressed}"]`);
+    if (dragged || loop) event.stopPropagation();
+    [dragged, pressed] = [false, null];
+    loop?.click(); // its menu has the number as a slider
   };
   body.addEventListener("click", ended, true);
-  return { mark, stand, hand };
+  return { mark, stand, hand, lands: () => Boolean(landed) };
+}
+
+function lineNumber(row) {
+  return row.querySelector(".wb-number").textContent;
 }

@@ -114,7 +114,7 @@ export function programPane(lab, breaking, trying, would, asked, redraw, refolde
     pane.classList.toggle("wb-would", Boolean(tried));
     if (now_) mark(now_, chosen);
     else if (chosen === "tensorir") hold();
-    if (!follows) changes.drawn(now !== shown && !now_);
+    if (!follows && !grips.lands()) changes.drawn(now !== shown && !now_);
     if (moved) onceDrawn(() => motion.moveLines(was));
     if (!follows) seen = [lab.at, chosen];
     shown = now;

@@ -11,8 +11,9 @@ export function questionCard(lab) {
   return { pane: card, draw, inputs };
 
   function inputs() {
-    const { verdict, decided, guess, taken, goals, then } = lab.page ?? {};
-    return [lab.answers, verdict, decided, guess, taken, goals, then, lab.veiled, lab.coded];
+    const { verdict, decided, guess, taken, goals, then, bar, costs } = lab.page ?? {};
+    const page = [verdict, decided, guess, taken, goals, then, bar?.waits, costs?.waits];
+    return [lab.answers, page, lab.veiled, lab.coded];
   }
 
   function draw() {
@@ -127,7 +128,9 @@ export function questionCard(lab) {
     }
     if (guess.told && !lab.veiled) return reply(guess.told, guess.why);
     const said = h("span.wb-hint", {}, ...prose(`You say: ${guess.answer}.`));
-    return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo)];
+    const waits = (guess.unit === "µs" ? lab.page.bar : lab.page.costs)?.waits === "asked";
+    const press = waits ? ` Then press \`${guess.unit === "µs" ? "model" : "count"}\`.` : "";
+    return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo + press)];
   }
 }
 
