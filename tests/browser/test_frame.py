@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Error, Locator, Page, ViewportSize, expect
 
 from tests.browser.axe import accessible
 from tests.browser.conftest import LESSONS
@@ -87,7 +87,12 @@ END_KERNEL = f"""async () => {{
 def open_notebook(page: Page, server: Server, path: Path) -> None:
     """Open a copy of a notebook, its first cell active, as it is in a lesson's folder."""
     shutil.copy(path, server.root / NAME)
-    page.evaluate(AS_IT_OPENS, NAME)
+    try:
+        page.evaluate(AS_IT_OPENS, NAME)
+    except Error as error:
+        if "garbage collected" not in str(error):
+            raise
+        page.evaluate(AS_IT_OPENS, NAME)  # it waited for a panel that was still being closed
     page.evaluate(
         "() => { const panel = window.jupyterapp.shell.currentWidget;"
         "panel.content.activeCellIndex = 0; panel.content.mode = 'command'; panel.activate(); }"

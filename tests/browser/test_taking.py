@@ -104,7 +104,7 @@ def test_what_would_be_is_read_whole_in_a_narrow_lab(lab: Locator) -> None:
     mark(lab, "i_1").click()
     lab.locator(".wb-menu .wb-grip input").press("End")
     told = lab.locator(".wb-would-told")
-    expect(told).to_contain_text("split(i, factors=[None, 8]) as step 1")
+    expect(told).to_contain_text("split(i, factors=[None, 8]) in place of step 1")
     assert told.evaluate("told => told.scrollWidth <= told.clientWidth")
     assert told.evaluate("told => getComputedStyle(told).overflow") == "visible"
     assert box(told)["height"] > 30, "in two lines"

@@ -71,7 +71,7 @@ def test_a_number_of_a_finished_kernel_is_dragged(
     known = json.dumps([lab_.session.state, len(sch.history)], default=str)
     # while it is held, program and picture are those that would be
     drag(number(lab, "i_2"), 1)
-    expect(head).to_contain_text("split(i, factors=[None, 4, 8]) as step 2")
+    expect(head).to_contain_text("split(i, factors=[None, 4, 8]) in place of step 2")
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     expect(lab.locator(".wb-machine.wb-would svg")).not_to_have_count(0)
     assert picture.inner_html() != drawn
@@ -427,7 +427,7 @@ def test_a_saved_page_tries_the_numbers_that_it_was_given(
     head, text = lab.locator(".wb-would-head"), lab.locator(".wb-program .wb-listing")
     picture = lab.locator(".wb-machine.wb-would svg")
     drag(number(lab, "i_2"), 1)
-    expect(head).to_contain_text("split(i, factors=[None, 4, 8]) as step 2")
+    expect(head).to_contain_text("split(i, factors=[None, 4, 8]) in place of step 2")
     expect(text).to_contain_text("k_1, i_2, j_2 in T.grid(4, 8, 4)")
     page.mouse.up()
     expect(picture).not_to_have_count(0)  # it stays, and can only be left

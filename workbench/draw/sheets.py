@@ -261,7 +261,9 @@ class Sheet(NamedTuple):
                 shapes += [first, *(first._replace(role=one) for one in roles[1:])]
         return shapes
 
-    def label(self, words: str, found: Regions, aside: bool = False) -> list[Shape]:
+    def label(
+        self, words: str, found: Regions, aside: bool = False, short: str = ""
+    ) -> list[Shape]:
         """`words` on the first box of what is touched, or `aside`, beside it, if there is room."""
         wide, high = width_of(words, "on-strong") + 4, 15.0
         if not found or wide > self.width or self.height < high:
@@ -280,7 +282,7 @@ class Sheet(NamedTuple):
         down = _clipped(top, below, self.y, self.y + self.height - high)
         slide = (_plus(x, wide / 2), _plus(down, 12)) if x.terms or down.terms else None
         at = x.at(self.at) + wide / 2, down.at(self.at) + 12
-        return [Words(words, *at, "on-strong", slide=slide)]
+        return [Words(words, *at, "on-strong", slide=slide, short=short)]
 
     def _boxes(
         self, region: Region, moves: tuple[Steps, Steps]

@@ -462,8 +462,9 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
         shapes += (_gone(ghost, still) for ghost in sheet.touched(name, regions(then), "ghost"))
     cells = regions(widest)
     # where narrower ones are drawn, too, it says whose it is, and leaves these to be seen
-    says = _often(cells) if len(view.levels) < 2 else f"{level.name} {_often(cells)}"
-    label = sheet.label(says, cells, aside=len(chosen) > 1)
+    often = _often(cells)
+    says, short = (often, "") if len(view.levels) < 2 else (f"{level.name} {often}", often)
+    label = sheet.label(says, cells, aside=len(chosen) > 1, short=short)
     return shapes + standing(Stands(name, loops=loops, key=view.key(name, level)), label)
 
 

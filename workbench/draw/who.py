@@ -45,7 +45,7 @@ COUNT = 16.0  # of how many cells a group has
 FRAME = 12.0  # px of a thread without a cell, where there are few words
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
 ROWS, ROWS_ABOVE = 4, 2  # of groups; above the threads of one of them. Others are counted
-FEW = 5, 3  # groups in panes that are small
+FEW = 8, 5, 3  # groups in panes that are small
 
 NO_LOOPS: Mapping[str, Sequence[str]] = {}
 

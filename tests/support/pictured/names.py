@@ -32,7 +32,8 @@ def check_names(tally: Tally, log: ProgramLog, picture: Picture) -> None:
     for shape in words_of(picture):
         tally.whole(shape.label)
         if shape.short and shape.of.buffer:
-            tally.same("short names of sheets", shape.short, shape.of.buffer)
+            said = shape.label.partition(" ")[2] if shape.role == "on-strong" else shape.of.buffer
+            tally.same("short names of sheets", shape.short, said)
     for of in dict.fromkeys(shape.of for shape in shapes_of(picture)):
         check_stands(tally, log, of)
     for field in (field for strip in picture.strips for field in strip.fields):

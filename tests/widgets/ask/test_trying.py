@@ -85,7 +85,7 @@ def test_a_number_tried_is_the_program_with_the_steps_taken_so() -> None:
         factors = [None, value] if value != 4 else [None, 4]
         sch.retune(4, factors=factors)
         assert text_of(page) == script.show(sch.func)
-        assert page["told"] == f"split(k, factors=[None, {value}]) as step 4"
+        assert page["told"] == f"split(k, factors=[None, {value}]) in place of step 4"
 
 
 def test_a_number_that_no_split_made_tries_a_new_split_and_takes_it() -> None:
@@ -122,8 +122,8 @@ def test_numbers_that_are_tied_follow_and_are_told() -> None:
     lab = wb.lab(sch)
     page = tried(lab, place=key_of(lab, "i_1"), value=8)
     assert page["told"] == (
-        "split(i, factors=[None, 8, 4]) as step 2; "
-        "split(ax0_ax1_fused, factors=[None, 8, 4]) as step 29"
+        "split(i, factors=[None, 8, 4]) in place of step 2; "
+        "split(ax0_ax1_fused, factors=[None, 8, 4]) in place of step 29"
     )
 
 
@@ -137,7 +137,7 @@ def test_steps_of_a_branch_have_the_numbers_that_the_history_shows() -> None:
     assert lab.session.at == 3
     assert lab.session.page["grips"][key_of(lab, "i_1")]["step"] == 3
     page = tried(lab, place=key_of(lab, "i_1"), value=2)
-    assert page["told"] == "split(i, factors=[4, 2]) as step 3"
+    assert page["told"] == "split(i, factors=[4, 2]) in place of step 3"
 
 
 def test_a_refusal_on_a_branch_names_steps_as_the_history_does() -> None:
@@ -204,7 +204,7 @@ def test_a_refused_number_names_the_one_that_it_is_tied_to() -> None:
     assert named(lab, *page["places"], page["instead"]) == ["ax0_ax1_fused_0", "i_1"]
     assert page["refusal"]["hint"] == ("drag the number of `i_1`: what is tied to it follows")
     followed = tried(lab, place=page["instead"], value=8)
-    assert "split(ax0_ax1_fused, factors=[8, None]) as step 7" in followed["told"]
+    assert "split(ax0_ax1_fused, factors=[8, None]) in place of step 7" in followed["told"]
 
 
 def test_a_number_of_the_last_step_promises_no_steps_after_it() -> None:
@@ -217,7 +217,7 @@ def test_a_number_of_the_last_step_promises_no_steps_after_it() -> None:
         sch.goto(split)
         lab = wb.lab(sch)
         lab.session.ask({"do": "apply", "place": key_of(lab, "i_1"), "value": 1})
-        said = "Took split(i, factors=[None, 1]) as step 1"
+        said = "Took split(i, factors=[None, 1]) in place of step 1"
         stays = "; what came after it, step 2 on, stays in the other branch."
         said += stays if steps_after else "."
         assert lab.session.state["status"]["text"] == said

@@ -143,6 +143,19 @@ def test_a_statement_leads_to_its_block_and_buffer():
     assert all(labels[1].startswith("buffer A_shared") for labels in told.values())
 
 
+def test_statements_that_stand_in_no_block_have_a_bar_and_lead_to_their_buffer():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        B[i] = A[i] * T.float32(2)
+"""
+    lab = wb.lab(Schedule(parse(text)), panes=["TensorIR", "memory"])
+    keys = {part["keys"] for row in modelled(lab)["rows"] for part in row["parts"]}
+    names = lab.session.page["names"]
+    assert {names[key]["name"] for key in keys} == {"A", "B"}
+
+
 def test_sums_are_told_from_where_they_start_and_kept_values_from_stores():
     sch = Schedule(matmul(8))
     blocking_with_shared(sch, 2, 2, 2, 2, 2)

@@ -217,7 +217,9 @@ def _retune(
         trial = refused.followed
         changed |= {*refused.also}
     # a branch counts on: a step's number is that of its node, which the history shows
-    told = [f"{trial.node.after(n).label} as step {at.after(n).id}" for n in sorted(changed)]
+    told = [
+        f"{trial.node.after(n).label} in place of step {at.after(n).id}" for n in sorted(changed)
+    ]
     made = trial.node.after(step).keys[place]
     assert isinstance(made, Var)
     return trial, made, "; ".join(told)

@@ -195,14 +195,17 @@ def block_of(func: PrimFunc, statement: str, buffer: str) -> Block | None:
     """The block that a statement of a kernel is of, one that loads or stores `buffer`.
 
     That is the block that writes what the statement stores, the last one where it loads something
-    for that; where it stores a value kept of `buffer`, the block that reads this.
+    for that; where it stores a value kept of `buffer`, the block that reads this. None where
+    statements stand in no block.
     """
     there = {one.name: one for one in buffers_of(func)}
     cell, _, value = statement.partition(" = ")
     if stored := there.get(cell.partition("[")[0]):
-        writers = [b for b in touching(func, stored) if any(r.buffer is stored for r in b.writes)]
-        return writers[-1 if "[" in value else 0]
-    return touching(func, there[buffer])[-1] if buffer in there else None
+        blocks = [b for b in touching(func, stored) if any(r.buffer is stored for r in b.writes)]
+        last = "[" in value
+    else:
+        blocks, last = touching(func, there[buffer]) if buffer in there else [], True
+    return blocks[-1 if last else 0] if blocks else None
 
 
 def statement_keys(desk: Desk, func: PrimFunc, statements: Sequence[str], buffer: str) -> str:
