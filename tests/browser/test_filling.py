@@ -121,21 +121,6 @@ def test_where_there_is_little_room_less_is_said(plain: Plain, what: str, size: 
     assert short(found | {"pane": pane, "size": size, "fits": True}) == [], found
 
 
-def test_what_is_said_of_what_is_chosen_meets_nothing_where_sheets_are_small(plain: Plain):
-    """Whose number it is goes first, which the legend and the box tell, too."""
-    plain.page.set_viewport_size(SIZES["829"])
-    lab = plain.open([wb.lab(wb.Schedule(tiled(64)), panes=["tiles"])]).locator(".wb-lab")
-    machine = lab.locator(".wb-machine")
-    expect(machine.locator(".wb-strips text").first).to_be_visible()
-    axes = machine.locator("select")
-    axes.select_option(label=axes.locator("option", has_text="k_0").first.inner_text())
-    machine.get_by_role("button", name="›", exact=True).or_(
-        machine.get_by_role("button", name="next")
-    ).first.click()
-    expect(machine.locator("text", has_text="×").filter(visible=True)).not_to_have_count(0)
-    assert settled(plain, lab)["meets"] == []
-
-
 def test_words_grow_no_further_than_leaves_the_pane_to_the_shapes(plain: Plain):
     """Of a lower scene that is as wide they would take a fifth of its pane."""
     lab = plain.open([wb.lab(wb.Schedule(tiled(64)), panes=["occupancy"])]).locator(".wb-lab")

@@ -71,6 +71,7 @@ def test_a_number_says_whose_it_is_where_a_thread_is_chosen_in_its_block():
     assert "block ↗ × 4" in scene.words and "↗ × 4" not in scene.words
     (block, *_) = rects(scene, "A", "read")
     said = next(s for s in scene.shapes if isinstance(s, Words) and s.label == "block ↗ × 4")
+    assert said.short == "↗ × 4", "where sheets are small words would meet"
     assert not block.y < said.y < block.y + block.height
 
 
