@@ -67,8 +67,8 @@ CODE_FIRST = (
 )
 PASTE = (
     "They are not in the notebook, and a grader that is given the notebook alone will not find "
-    "them. Put them as code into the cell above the lab, in place of what it holds, and run that; "
-    "if the lab has written them there, run it:"
+    "them. Put them as code into the cell above the lab, in place of what it holds, and run "
+    "it; where the lab has written them there, only run it:"
 )
 
 

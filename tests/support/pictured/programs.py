@@ -195,7 +195,7 @@ def _tiles(rng: random.Random) -> wb.Schedule:
     """A product of tiles on matrix units: by lanes, or by ``wmma``."""
     if rng.random() < 0.3:
         return wb.Schedule(whole("float32", rng.random() < 0.5, rng.choice((0, 8))).func)
-    sides = rng.choice(((16, 16, 16), (32, 16, 16), (16, 32, 32)))
+    sides = rng.choice(((16, 16, 16), (32, 16, 16), (16, 32, 32), (32, 32, 32)))
     m, n, k = sides
     trans, swizzle = rng.random() < 0.5, rng.random() < 0.3
     stages, ahead = rng.choice(((1, 0), (1, 0), (2, 0), (2, 1)))
