@@ -77,6 +77,14 @@ def test_few_blocks_leave_multiprocessors_idle():
     assert found.faults[0] is told
 
 
+def test_where_blocks_are_no_whole_number_of_rounds_some_multiprocessors_do_one_less():
+    """Whether these rest then, or all of their blocks run at once: they have one block less."""
+    found = fault(
+        why(blocking_with_shared(wb.Schedule(matmul(1024)), 8, 8, 8, 8, 8)), "idle multiprocessors"
+    )
+    assert found.words == "Of 256 blocks 8 of 132 multiprocessors do one less"
+
+
 def test_blocks_that_are_too_many_are_told_with_what_they_take():
     found = why(windows(wb.Schedule(window_sum(2**20)), 8)).faults[0]
     assert found.name == "launch"
