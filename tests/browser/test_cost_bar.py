@@ -231,6 +231,30 @@ def test_words_on_the_axis_have_room_or_are_left_out(plain: Plain, wide: int):
     assert len(beside) == number and max(beside) <= 5, "words stand beside their line"
 
 
+def test_a_guess_whose_time_waits_until_it_is_asked_for_says_what_to_press(plain: Plain):
+    sch = Schedule(product(1024, 1024, 1024))
+    sch.mark("start")
+    lesson.in_shared(sch, (4, 4), (16, 16), 8)
+    sch.mark("fifth, mended")
+    sch.goto("start")
+    lesson.in_shared(sch, (8, 8), (16, 16), 8)
+    modelled_of(sch.func, "nvidia/h100")
+    asked = lesson.question("blocks_time")
+    one = wb.lab(sch, costs=["modelled time"], question=asked, target="nvidia/h100")
+    lab = plain.open([one]).locator(".wb-lab")
+    lab.get_by_label("your guess in µs").fill("105")
+    plain.page.keyboard.press("Enter")
+    question = lab.locator(".wb-question")
+    expect(question).to_contain_text("You say: 105 µs")
+    expect(question).not_to_contain_text("Then press")
+    one.session.desk.slow.add("time")
+    lab.get_by_role("button", name=re.compile("^all")).click()
+    lab.get_by_role("button", name=re.compile("fifth, mended")).first.click()
+    expect(question).to_contain_text("Then press model.")
+    lab.get_by_role("button", name="model", exact=True).click()
+    expect(question).not_to_contain_text("Then press")
+
+
 def test_panes_stay_where_they_are_when_a_lesson_s_guess_is_made(plain: Plain):
     """Else what is said below a picture comes under the mouse, and opens over the picture."""
     sch = Schedule(product(1024, 1024, 1024))
