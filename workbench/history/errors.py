@@ -17,6 +17,9 @@ class ScheduleError(Fail, RuntimeError):
     write None for the factor that should be worked out
     """
 
+    at: tuple[object, ...] = ()
+    """The loops, blocks and other parts of the program that are marked in it."""
+
 
 class NotThere(ScheduleError):
     """A step of a trace that works on what the program does not have: its `kind` and `name`."""

@@ -13,9 +13,10 @@ from workbench.history.errors import NotThere, ScheduleError
 from workbench.history.history import HistoryNode
 from workbench.history.step import Ref, Step, value_text
 from workbench.history.trace import Trace, locate
-from workbench.ir import Const, PrimFunc, Var
+from workbench.ir import For, PrimFunc, Var
 from workbench.schedule.arguments import as_given
 from workbench.verbs import primitive
+from workbench.verbs.nest import constant_extent, same_turns
 from workbench.verbs.primitive import Key
 
 Changes = Mapping[int, Mapping[str, Any]]
@@ -26,15 +27,15 @@ class StepsRefused(ScheduleError):
     """An earlier step that can't be changed, for what a later one says.
 
     That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
-    anything in it: by `followed`, which did. `beside` is the loop that it has to run as often as,
-    and how often that is. Steps are counted as a trace prints them; `told_of` tells the same of
-    what was asked for in other words, "let `i` be 4", with the numbers that a history shows.
+    anything in it: by `followed`, which did. `beside` is the loop that it has to run as often as.
+    Steps are counted as a trace prints them; `told_of` tells the same of what was asked for in
+    other words, "let `i` be 4", with the numbers that a history shows.
     """
 
     step: int = 0
     also: Changes = MappingProxyType({})
     followed: Cursor | None = None
-    beside: tuple[Var, int] | None = None
+    beside: For | None = None
     told_of: Callable[[str, Numbers], StepsRefused]
 
 
@@ -111,7 +112,7 @@ class _Stopped:
     step: Step
     error: ScheduleError
     tied: dict[int, dict[str, Any]] | None
-    beside: tuple[Var, int] | None
+    beside: For | None
 
 
 def _replayed(
@@ -129,7 +130,7 @@ def _replayed(
             trial.take_step(place, _changed(step, changes.get(place, {})))
         except ScheduleError as error:
             tied = None if place in changes else _tied(trial, step, steps, changes)
-            return trial, _Stopped(place, step, error, tied, _beside(trial, step, error))
+            return trial, _Stopped(place, step, error, tied, _beside(step, error))
     return trial, None
 
 
@@ -153,8 +154,7 @@ def _tied(
     loop, axis = (*step.args, None, None)[:2]
     if step.verb != "bind" or not isinstance(loop, Ref) or loop.out is None:
         return None
-    split, found = steps[loop.step - 1], _bound(trial, axis)
-    extent = found and found[1]
+    split, extent = steps[loop.step - 1], _bound(trial, axis)
     factors = dict(split.kwargs).get("factors")
     if split.verb != "split" or loop.step <= min(changes) or loop.step in changes:
         return None
@@ -164,18 +164,18 @@ def _tied(
     return {loop.step: {"factors": changed}}
 
 
-def _bound(trial: Cursor, axis: object) -> tuple[Var, int] | None:
-    """The loop that is bound to `axis` and how many threads that is; None where there is none."""
-    for var, loop in trial.node.places[trial.func.name].loops.items():
-        if loop.thread == axis and isinstance(loop.extent, Const):
-            return var, int(loop.extent.value)
-    return None
+def _bound(trial: Cursor, axis: object) -> int | None:
+    """How many threads are on `axis`; None where no loop is bound to it."""
+    loops = trial.node.places[trial.func.name].loops.values()
+    return next((n for loop in loops if loop.thread == axis and (n := constant_extent(loop))), None)
 
 
-def _beside(trial: Cursor, step: Step, error: ScheduleError) -> tuple[Var, int] | None:
+def _beside(step: Step, error: ScheduleError) -> For | None:
     """The loop that a `bind` is refused for, since its own would run another number of times."""
-    found = _bound(trial, step.args[1]) if step.verb == "bind" and len(step.args) > 1 else None
-    return found if found and f"but `{found[0].name}`, bound to it" in error.args[0] else None
+    at = [node for node in error.at if isinstance(node, For)]
+    if step.verb != "bind" or len(at) != 2 or same_turns(*at):
+        return None
+    return next((loop for loop in at if loop.thread and constant_extent(loop)), None)
 
 
 def remains_of(node: HistoryNode, number: int) -> list[Key]:
@@ -228,9 +228,9 @@ def _spoilt(
 
 def _shortly(stopped: _Stopped, reason: str) -> str:
     """Why a step is refused, in the words of one who looks at a number alone."""
-    if stopped.beside:
-        (loop, extent), axis = stopped.beside, stopped.step.args[1]
-        return f"`{loop.name}`, on {axis} too, runs {count_text(extent, 'time')}"
+    if beside := stopped.beside:
+        times = count_text(constant_extent(beside) or 1, "time")
+        return f"`{beside.loop_var.name}`, on {beside.thread} too, runs {times}"
     if isinstance(stopped.error, NotThere):
         return f"{stopped.error.kind} `{stopped.error.name}` is not there then"
     return reason

@@ -874,9 +874,11 @@ def _unknown(name: str) -> UnknownVerb:
 def as_error(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     """A refusal as the learner gets it: its nodes marked in the program, its headline one line."""
     where = partial(script.mark_nodes, func, refusal.at) if refusal.at else ""
-    return ScheduleError(
+    error = ScheduleError(
         refusal.headline, asked=asked, where=where, detail=refusal.detail, hint=refusal.hint
     )
+    error.at = refusal.at
+    return error
 
 
 def _add_methods() -> None:

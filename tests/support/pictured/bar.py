@@ -131,6 +131,11 @@ class TextLog:
                 seen |= touched
         return True
 
+    @cached_property
+    def changed(self) -> set[Buffer]:
+        """The buffers that are stored."""
+        return {p[1].buffer for p in self.text.places if isinstance(p[1], BufferStore)}
+
     def _goes_on(self) -> bool:
         """Whether a statement goes on with what another of the same thread has begun."""
         begun = Counter(p[1].buffer for p in self.text.places if isinstance(p[1], BufferStore))
@@ -163,13 +168,12 @@ class TextLog:
 
         What a statement adds to may be in a register, and so may what is stored and loaded.
         """
-        stored = {p[1].buffer.name for p in self.text.places if isinstance(p[1], BufferStore)}
         bytes_of: dict[tuple[object, ...], set[int]] = defaultdict(set)
         for place in self.text.places:
             node = place[1]
             if node.buffer.scope != scope or isinstance(node, BufferStore) != writes:
                 continue
-            if not writes and node.buffer.name in stored:
+            if not writes and node.buffer in self.changed:
                 continue
             for (block, warp, *_), lanes in self.text.requests[place].items():
                 for start in lanes.values():
@@ -487,8 +491,9 @@ class _Row:
         self.tally.same("latency: one after the other", found[2], None, self.row["words"])
         if len(few) == 1:
             self.tally.same("latency: time", self.row["us"], found[1])
+        # of what is stored a load may find a value that is still in its register
         waits = any(
-            isinstance(p[1], BufferLoad) and p[1].buffer.scope == "global" and p[0] is not None
+            p[0] is not None and p[1].buffer.scope == "global" and p[1].buffer not in one.changed
             for one in few for p in one.text.places
         )  # fmt: skip
         least = (self.gpu.l1_latency or 0) / (self.gpu.clock_hz or 1) * 1e6 * waits

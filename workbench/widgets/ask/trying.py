@@ -13,6 +13,7 @@ from workbench.history.history import HistoryNode
 from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
 from workbench.schedule.retuning import StepsRefused, remains_of
+from workbench.verbs.nest import constant_extent
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import part
 from workbench.widgets.page.cost_bar import shown_bar, shows_time
@@ -59,8 +60,8 @@ class Trying:
         if not isinstance(fail, StepsRefused):
             return {}
         keys, instead = self.desk.keys, None
-        if fail.beside and _drags(at, fail.beside[0], self.desk):
-            instead = keys.of(fail.beside[0])
+        if fail.beside and _drags(at, fail.beside.loop_var, self.desk):
+            instead = keys.of(fail.beside.loop_var)
         return {"places": [*map(keys.of, remains_of(at, fail.step))], "instead": instead}
 
     def every(
@@ -179,12 +180,13 @@ class Trying:
         """The refusal in the words of a number that is held, with its steps as the history has."""
         name = self.desk.names(at.func).about[self.desk.keys.of(loop)]["name"]
         told = refused.told_of(f"let `{name}` be {value}", lambda n: at.after(n).id)
-        if refused.beside:
-            beside, extent = refused.beside
-            threads = count_text(extent, "thread")
+        if beside := refused.beside:
+            threads = count_text(constant_extent(beside) or 1, "thread")
             told.hint = f"choose a number with which there are {threads}, as now"
-            if _drags(at, beside, self.desk):
-                told.hint = f"drag the number of `{beside.name}`: what is tied to it follows"
+            if _drags(at, beside.loop_var, self.desk):
+                told.hint = (
+                    f"drag the number of `{beside.loop_var.name}`: what is tied to it follows"
+                )
         return told
 
     def _held(
