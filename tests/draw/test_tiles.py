@@ -75,6 +75,25 @@ def test_a_number_says_whose_it_is_where_a_thread_is_chosen_in_its_block():
     assert not block.y < said.y < block.y + block.height
 
 
+def test_a_sheet_of_four_dimensions_says_what_lies_in_it_and_in_how_many_planes():
+    text = """
+    @T.prim_func
+    def main(A: T.Buffer((6, 6, 8, 8), "float32"), B: T.Buffer((4, 4, 8, 8), "float32")):
+        for y, x, c, n, dy, dx in T.grid(4, 4, 8, 8, 3, 3):
+            with T.block("B"):
+                vy, vx, vc, vn, r, s = T.axis.remap("SSSSRR", [y, x, c, n, dy, dx])
+                with T.init():
+                    B[vy, vx, vc, vn] = T.float32(0)
+                B[vy, vx, vc, vn] = B[vy, vx, vc, vn] + A[vy + r, vx + s, vc, vn]
+    """
+    sch = wb.Schedule(parsed(text))
+    sch.bind("y", "blockIdx.x")
+    scene = view(sch.func, block=1)
+    labels = [s.label for s in scene.shapes if isinstance(s, Words) and s.of.buffer]
+    assert labels == ["A 6×6 of 8×8", "↗ × 2 in 18 of 36", "B 4×4 of 8×8", "↗ × 9 in 4 of 16"]
+    assert "its sheet shows the last two of 4 dimensions" in told(scene)
+
+
 def test_a_small_part_of_large_matrices_is_enlarged_where_it_is_copied_to():
     func, chosen = blocked(1024), {"block": (3, 2), "thread": 21, "k_0": 40}
     strips = draw.picture_of(func, "tiles", select=chosen).strips

@@ -264,8 +264,13 @@ class Sheet(NamedTuple):
     def label(
         self, words: str, found: Regions, aside: bool = False, short: str = ""
     ) -> list[Shape]:
-        """`words` on the first box of what is touched, or `aside`, beside it, if there is room."""
+        """`words` on the first box of what is touched, or `aside`, beside it, if there is room.
+
+        What is `short` stands there instead where they are too long for the sheet.
+        """
         wide, high = width_of(words, "on-strong") + 4, 15.0
+        if wide > self.width and short:
+            return self.label(short, found, aside)
         if not found or wide > self.width or self.height < high:
             return []
         _, touch, region = found[-1]

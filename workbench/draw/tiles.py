@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from math import prod
 from typing import NamedTuple
 
 from workbench.draw.colours import times_each
@@ -420,7 +421,8 @@ def _title(tile: Tile, near: Tile | None) -> str:
     """Its name, and its shape; of what is `near`, enlarged, how often it touches a cell."""
     if near is None:
         return f"{tile.buffer} {_shape(tile.shape)}"
-    return f"{tile.buffer} {_often(regions(near))}"
+    found = regions(near)
+    return f"{tile.buffer} {_often(found)}{_planes(tile, found)}"
 
 
 def _often(found: Regions) -> str:
@@ -431,8 +433,24 @@ def _often(found: Regions) -> str:
     return f"{ARROWS[kind]} {times_each(touch.accesses / touch.cells)}"
 
 
+def _planes(tile: Tile, found: Regions) -> str:
+    """In how many of the planes that lie over each other in a sheet, if surely not in all."""
+    if not found or not (touch := found[-1][1]).exact:
+        return ""
+    some, every = prod(n for _, n, _ in touch.region[:-2]), prod(tile.shape[:-2])
+    return f" in {some} of {every}" if some < every else ""
+
+
 def _shape(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape)) or "1"
+    """All dimensions; where planes lie over each other in a sheet, what of them a plane has."""
+    over, sheet = shape[:-2], shape[-2:]
+    texts = ["×".join(map(str, some)) for some in ((over, sheet) if _over(shape) else (shape,))]
+    return " of ".join(texts) or "1"
+
+
+def _over(shape: tuple[int, ...]) -> bool:
+    """Whether several planes of it lie over each other in its sheet."""
+    return prod(shape[:-2]) > 1
 
 
 def _sheet(view: _View, place: _Place) -> list[Shape]:
@@ -463,7 +481,9 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     cells = regions(widest)
     # where narrower ones are drawn, too, it says whose it is, and leaves these to be seen
     often = _often(cells)
-    says, short = (often, "") if len(view.levels) < 2 else (f"{level.name} {often}", often)
+    whose = f"{level.name} " if len(view.levels) > 1 else ""
+    says = f"{whose}{often}{_planes(widest, cells)}"
+    short = often if says != often else ""
     label = sheet.label(says, cells, aside=len(chosen) > 1, short=short)
     return shapes + standing(Stands(name, loops=loops, key=view.key(name, level)), label)
 
@@ -535,7 +555,10 @@ def _told(view: _View, tile: Tile) -> str:
         counts += [when for kind, when in (last.outside if last else ()) if kind == access]
         if counts:
             lines.append(f"{tile.buffer} is {DONE[access]} {', '.join(counts)}")
-    return "\n".join(lines) or f"{tile.buffer} is not touched by this selection"
+    lines = lines or [f"{tile.buffer} is not touched by this selection"]
+    if _over(tile.shape):
+        lines.append(f"its sheet shows the last two of {len(tile.shape)} dimensions")
+    return "\n".join(lines)
 
 
 def _times(touch: Touch) -> str:

@@ -115,6 +115,7 @@ KINDS = frozenset(
     device: amount
     device: time
     device: words
+    dimensions in titles
     ends of what is on its way
     first lines
     groups that are not drawn
@@ -224,6 +225,8 @@ KINDS = frozenset(
     places of blocks
     places of marks
     places on drawings
+    planes of a sheet
+    planes that are touched
     programs of links
     programs that are replayed
     rates on axes

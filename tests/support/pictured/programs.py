@@ -191,6 +191,57 @@ def _two_stages(rng: random.Random) -> wb.Schedule:
     return sch
 
 
+def _convolution(rng: random.Random) -> wb.Schedule:
+    """A convolution of four dimensions, with a margin of zeros or without; a block does a pixel."""
+    side, window = rng.choice(((2, 2), (2, 3), (3, 1), (3, 2)))
+    margin, of, filters, images = rng.choice((0, window // 2)), 2, rng.choice((4, 8)), 4
+    given = side + window - 1 - 2 * margin
+    A = te.placeholder((given, given, of, images), name="A")
+    W = te.placeholder((window, window, of, filters), name="W")
+    P = A
+    if margin:
+        shape, ends = (side + window - 1,) * 2, (margin, margin + given)
+        P = te.compute(
+            (*shape, of, images),
+            lambda y, x, c, n: te.if_then_else(
+                te.all(*(at >= ends[0] for at in (y, x)), *(at < ends[1] for at in (y, x))),
+                A[y - margin, x - margin, c, n],
+                0.0,
+            ),
+            name="P",
+        )
+    ry, rx = (te.reduce_axis((0, window), name=name) for name in ("ry", "rx"))
+    rc = te.reduce_axis((0, of), name="rc")
+    B = te.compute(
+        (side, side, filters, images),
+        lambda y, x, f, n: te.sum(P[y + ry, x + rx, rc, n] * W[ry, rx, rc, f], [ry, rx, rc]),
+        name="B",
+    )
+    sch = wb.Schedule(te.create_prim_func([A, W, B]))
+    if margin and rng.random() < 0.9:
+        sch.compute_inline("P")
+    y, x, f, n, *sums = sch.get_loops("B")
+    sch.bind(sch.fuse(y, x), "blockIdx.z")
+    f_0, f_1, f_2 = sch.split(f, [None, 2, rng.choice((1, 2))])
+    n_0, n_1 = sch.split(n, [None, 2])
+    rng.shuffle(sums)
+    sch.reorder(f_0, f_1, n_0, *sums, n_1, f_2)
+    for loop, axis in ((f_0, "blockIdx.y"), (f_1, "threadIdx.y"), (n_0, "threadIdx.x")):
+        sch.bind(loop, axis)
+    if rng.random() < 0.7:
+        sch.reverse_compute_at(sch.cache_write("B", 0, "local"), n_0)
+    for place in range(2) if rng.random() < 0.7 else ():
+        copy = sch.cache_read("B", place, "shared")
+        sch.compute_at(copy, rng.choice(sums[:2]))
+        own = [loop for loop in sch.get_loops(copy) if loop.name.startswith("ax")]
+        _, ty, tx = sch.split(sch.fuse(*own), [None, 2, images // 2])
+        sch.bind(ty, "threadIdx.y")
+        sch.bind(tx, "threadIdx.x")
+    if rng.random() < 0.3:
+        sch.decompose_reduction("B", sums[0])
+    return sch
+
+
 def _tiles(rng: random.Random) -> wb.Schedule:
     """A product of tiles on matrix units: by lanes, or by ``wmma``."""
     if rng.random() < 0.3:
@@ -212,6 +263,7 @@ KINDS: dict[str, tuple[int, Kind]] = {
     "pipelines": (7, _pipelined),
     "window sums": (10, _window),
     "two stages": (7, _two_stages),
+    "convolutions": (6, _convolution),
     "matrix units": (2, _tiles),
 }
 """Of each kind how many of a hundred schedules, and what draws one."""

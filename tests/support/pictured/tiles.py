@@ -20,6 +20,7 @@ Select = Mapping[str, int]
 Touched = dict[tuple[str, str, bool], list[Cell]]
 """By buffer, block, and whether it is stored: the cells of each access."""
 ARROWS = {"↗": (False,), "↘": (True,)}
+PLANES = r"(?: in (\d+) of (\d+))?"
 
 
 class Selections:
@@ -182,19 +183,25 @@ class _Tiles:
 
     def words(self, near: str, words: Words) -> None:
         name, label = words.of.buffer, words.label
-        shape = "×".join(map(str, self.log.buffers[name].shape)) or "1"
+        sizes = self.log.buffers[name].shape
+        shape = "×".join(map(str, sizes)) or "1"
+        if prod(sizes[:-2]) > 1:
+            shape = " of ".join("×".join(map(str, some)) for some in (sizes[:-2], sizes[-2:]))
         title = "thread" if near in ("thread", "registers") else near
 
         def often(match: re.Match[str]) -> None:
             inner = title if label.startswith(name) else "thread"  # in a block just threads stand
             told = match[1] or (inner if near != "whole" else "")
-            self.often(name, match[2], match[3], self.at(near, told) if told else self.every())
+            found = self.at(near, told) if told else self.every()
+            self.often(name, match[2], match[3], found)
+            if match[4]:
+                self.planes(name, int(match[4]), int(match[5]), found)
 
         rules: list[Rule] = [
             (rf"({re.escape(name)}) (\d.*)", lambda m: self.tally.same(
                 "shapes in titles", m[2], shape, name)),
-            (rf"{re.escape(name)} ()([↗↘]) (× .*)", often),
-            (r"(?:(block|thread|step|whole program) )?([↗↘]) (× .*)", often),
+            (rf"{re.escape(name)} ()([↗↘]) (× .*?){PLANES}", often),
+            (rf"(?:(block|thread|step|whole program) )?([↗↘]) (× .*?){PLANES}", often),
             (rf"({re.escape(name)}) ", lambda _: None),  # nothing of it is touched
             *fixed("", "block ", "thread ", "step "),
         ]  # fmt: skip
@@ -207,6 +214,14 @@ class _Tiles:
         known = [times_text(mean) for one in found for mean in means(one, name, ARROWS[arrow])]
         known += [times_text(mean) for one in found for mean in means(one, name, (False, True))]
         self.tally.among("times on sheets", text, known, f"{name} {arrow}")
+
+    def planes(self, name: str, some: int, every: int, found: Sequence[Touched]) -> None:
+        """In how many of the planes of a sheet it is: those of a block, or of all together."""
+        shape = self.log.buffers[name].shape
+        self.tally.same("planes of a sheet", every, prod(shape[:-2]), name)
+        cells = [own for one in found for own in parts(one, name, (False, True))]
+        known = {len({cell[:-2] for cell in own}) for own in cells}
+        self.tally.among("planes that are touched", some, known, name)
 
     def cells(self, rect: Rect, near: str) -> None:
         """The cells of a box are those that its block touches."""
@@ -236,6 +251,10 @@ class _Tiles:
     def title(self, near: str, title: str) -> None:
         """How often a cell is read and written by each of the selections."""
         for line in title.splitlines():
+            if found := re.fullmatch(r"its sheet shows the last two of (\d+) dimensions", line):
+                dims = len(self.log.buffers[title.partition(" ")[0]].shape)
+                self.tally.same("dimensions in titles", int(found[1]), dims, title)
+                continue
             if line.endswith(" is not touched by this selection"):
                 name = line.partition(" ")[0]
                 there = any(key[0] == name for key in self.all)
@@ -383,16 +402,18 @@ def accesses_of(found: Touched, name: str, writes: bool) -> list[Cell]:
     return [cell for own in every for cell in own]
 
 
-def means(found: Touched, name: str, kinds: Sequence[bool]) -> list[float]:
-    """How often a cell is touched, by each block, and by all together of a kind, which is last."""
+def parts(found: Touched, name: str, kinds: Sequence[bool]) -> list[list[Cell]]:
+    """The cells of the accesses to a buffer: of each block, and of all together of a kind, last."""
     told = []
     for writes in kinds:
-        for key, own in found.items():
-            if (key[0], key[2]) == (name, writes) and own:
-                told.append(len(own) / len({*own}))
-        if every := accesses_of(found, name, writes):
-            told.append(len(every) / len({*every}))
-    return told
+        told += [own for key, own in found.items() if (key[0], key[2]) == (name, writes)]
+        told.append(accesses_of(found, name, writes))
+    return [own for own in told if own]
+
+
+def means(found: Touched, name: str, kinds: Sequence[bool]) -> list[float]:
+    """How often a cell is touched, by each of these parts."""
+    return [len(own) / len({*own}) for own in parts(found, name, kinds)]
 
 
 def check_field(tally: Tally, log: ProgramLog, field: Field, select: Select) -> None:
