@@ -253,6 +253,10 @@ def test_a_guess_whose_time_waits_until_it_is_asked_for_says_what_to_press(plain
     expect(question).to_contain_text("Then press model.")
     lab.get_by_role("button", name="model", exact=True).click()
     expect(question).not_to_contain_text("Then press")
+    lab.get_by_role("button", name="undo").click()
+    number = next(node.id for node in sch.history if "fifth, mended" in node.marks)
+    came = f"Answered: step {number} in the history shows what came of it."
+    expect(question).to_contain_text(f"You say: 105 µs. {came}")
 
 
 def test_panes_stay_where_they_are_when_a_lesson_s_guess_is_made(plain: Plain):

@@ -20,7 +20,7 @@ from workbench.widgets.page.cost_bar import seen_time, shown_bar
 from workbench.widgets.page.costs import hidden_strip, strip
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.grips import grip_of
-from workbench.widgets.page.guess import Guess, guessed_number, shown_guess
+from workbench.widgets.page.guess import Guess, guessed_number, is_weighed, shown_guess
 from workbench.widgets.page.memo import build, is_built, memo
 from workbench.widgets.page.pictures import (
     NUMBERED,
@@ -273,10 +273,13 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
 
 
 def _decided(node: HistoryNode, question: Question | None) -> int | None:
-    """The number of the program that decided the question; a guess comes out where it is set."""
-    if question is None or isinstance(question, Guess):
-        return None
-    return deciding(question, node.history)
+    """The number of the program that decided the question; of a guess, once that is worked out."""
+    number = deciding(question, node.history) if question else None
+    if number is None or not isinstance(question, Guess):
+        return number
+    program = question.decides(node.history[number].func)
+    known = program is not None and is_weighed(program, question.cost, question.gpu)
+    return number if known else None
 
 
 def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:

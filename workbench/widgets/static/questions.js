@@ -105,10 +105,14 @@ export function questionCard(lab) {
     if (given === undefined) return [h("span.wb-hint", {}, "Choose an answer. It is not graded.")];
     const said = h("span.wb-hint", {}, ...prose(question.said[given]));
     const elsewhere = isDecided() && !lab.page.verdict; // after undo, or on another branch
-    const came = `step ${lab.page?.decided} in the history shows what came of it.`;
-    if (elsewhere) return [said, " ", ...todo("Answered: ", came)];
+    if (elsewhere) return [said, " ", ...answered()];
     if (!verdict) return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo)];
     return reply(verdict.told[given], verdict.why);
+  }
+
+  function answered() {
+    const came = `step ${lab.page.decided} in the history shows what came of it.`;
+    return todo("Answered: ", came);
   }
 
   function reply([first, rest], reason) {
@@ -128,6 +132,7 @@ export function questionCard(lab) {
     }
     if (guess.told && !lab.veiled) return reply(guess.told, guess.why);
     const said = h("span.wb-hint", {}, ...prose(`You say: ${guess.answer}.`));
+    if (isDecided() && lab.page.decided !== lab.at) return [said, " ", ...answered()];
     const waits = (guess.unit === "µs" ? lab.page.bar : lab.page.costs)?.waits === "asked";
     const press = waits ? ` Then press \`${guess.unit === "µs" ? "model" : "count"}\`.` : "";
     return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo + press)];
