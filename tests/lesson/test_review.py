@@ -44,7 +44,7 @@ def test_a_review_has_first_answers_how_they_came_out_and_points(worked: Path):
     found = lesson.review("01_vector_add")
     asked = {name: lesson.question(name).name for name in ("vector_2_4", "vector_4_2")}
     assert str(found).splitlines() == [
-        f"✕ {asked['vector_2_4']}: block 0, thread 5",
+        f"✕ {asked['vector_2_4']}: block 0, thread 5; it is “block 1, thread 1”",
         f"· {asked['vector_4_2']}: not sure",
         "✓ How many threads of this launch have nothing to do?: 28 threads",
         "✓ exercise odd_vector: 4 of 4 points",

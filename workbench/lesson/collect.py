@@ -141,7 +141,8 @@ def _read(data: Mapping[str, Any]) -> Review:
 def _answer(data: Mapping[str, Any]) -> Answer:
     """An answer as the notebook shows it; of a quiz, whether it is right is worked out anew."""
     answer = Answer(**data)
-    if not all(isinstance(one, str) for one in (answer.where, answer.question, answer.answer)):
+    texts = (answer.where, answer.question, answer.answer, answer.truth)
+    if not all(isinstance(one, str) for one in texts):
         raise TypeError("an answer in it is no text")
     if not (answer.right is None or isinstance(answer.right, bool)):
         raise TypeError("whether an answer is right is told by no true or false")

@@ -30,12 +30,24 @@ MIME = "application/vnd.workbench.review+json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The first answer to a question of a lab or a quiz; `right` is None where none can say yet."""
+    """The first answer to a question of a lab or a quiz; `right` is None where none can say yet.
+
+    `truth` is the right one, as the lab or the quiz told it then, "" where none can say.
+    """
 
     where: str
     question: str
     answer: str
     right: bool | None
+    truth: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """A sign, and what would have been right."""
+        if self.right is None:
+            return "·"
+        it_is = f" it is “{self.truth}”" if self.truth else ""
+        return "✓" if self.right else f"✕{it_is}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +72,9 @@ class Review:
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         """What is told of each answer and exercise: what it is, what was said, how it came out."""
-        signs = {True: "✓", False: "✕", None: "·"}
-        answers = [(a.question, a.answer, signs[a.right]) for a in self.answers]
+        answers = [(a.question, a.answer, a.outcome) for a in self.answers]
         scores = [
-            (f"exercise {key}", f"{n} of {of} points", signs[n == of])
+            (f"exercise {key}", f"{n} of {of} points", "✓" if n == of else "✕")
             for key, (n, of) in self.points.items()
         ]
         return answers + scores
@@ -75,7 +86,11 @@ class Review:
     def _said(self) -> str:
         if not self.rows:
             return f"{self.lesson}: nothing answered and nothing checked yet."
-        return "\n".join(f"{sign} {what}: {said}" for what, said, sign in self.rows)
+        parts = [(*outcome.partition(" "), what, said) for what, said, outcome in self.rows]
+        return "\n".join(
+            f"{sign} {what}: {said}{'; ' if truth else ''}{truth}"
+            for sign, _, truth, what, said in parts
+        )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         head = ("question", "your answer", "")
@@ -154,7 +169,8 @@ def answered(lesson: str, key: str, part: object) -> Answer | None:
     item, answer = items(name)[int(number) - 1], part.get("answer")
     if answer not in item.choices:
         return None
-    return Answer(f"quiz {key}", item.text, answer, answer == item.verdict.truth)
+    truth = item.verdict.truth
+    return Answer(f"quiz {key}", item.text, answer, answer == truth, truth)
 
 
 def is_score_of(lesson: str, key: str, part: object) -> bool:
@@ -191,7 +207,7 @@ def _in_labs(lesson: str, folder: Path, faults: list[str]) -> Iterator[Answer]:
                 elif given:
                     schedule = from_data(part)
                     for name, answer in given.items():
-                        yield Answer("lab", name, answer, _right(asked[name], answer, schedule))
+                        yield Answer("lab", name, answer, *_judged(asked[name], answer, schedule))
         except (OSError, Fail, RecursionError) as error:
             why = error.headline if isinstance(error, Fail) else getattr(error, "strerror", "")
             faults.append(f"{file}: {why or error}")
@@ -212,11 +228,12 @@ def _histories(file: Path) -> Iterator[Mapping[str, Any]]:
         yield {**data, **part, "others": []}
 
 
-def _right(question: Question, answer: str, schedule: Schedule) -> bool | None:
+def _judged(question: Question, answer: str, schedule: Schedule) -> tuple[bool | None, str]:
+    """Whether it is right, and what is; None and "" where no program has decided it."""
     asked = question.along(schedule.history)
     verdicts = (asked.judge(node.func) for node in schedule.history if asked.settled_by(node.func))
     verdict = next(verdicts, None)
-    return None if verdict is None else asked.is_right(answer, verdict)
+    return (None, "") if verdict is None else (asked.is_right(answer, verdict), verdict.truth)
 
 
 @dataclass(frozen=True, slots=True)
