@@ -88,7 +88,7 @@ def test_a_loop_is_dragged_onto_the_tray_and_onto_a_line(plain: Plain) -> None:
     lift(lab, "k")
     expect(place(lab, "blockIdx x")).to_be_visible()  # its places are known
     over(name(lab, "i"))
-    expect(head).to_contain_text("would be reorder(k, i, j)")
+    expect(head).to_contain_text("put here: reorder(k, i, j)")
     shoot(page, "carry-line")
     page.mouse.up()
     expect(lab.locator(".wb-status")).to_contain_text("reorder(k, i, j)")
@@ -240,7 +240,7 @@ def test_lines_stay_where_they_are_while_a_hand_carries_over_them(plain: Plain) 
     lift(lab, "B_local")
     over(name(lab, "k_1"))
     would = lab.locator(".wb-would-head")
-    expect(would).to_contain_text("would be compute_at(B_local, k_1)")
+    expect(would).to_contain_text("put here: compute_at(B_local, k_1)")
     assert lines.evaluate_all(tops) == before
     expect(name(lab, "k_1")).to_have_class(re.compile("wb-over"))
     for dark in (True, False):
@@ -252,7 +252,7 @@ def test_lines_stay_where_they_are_while_a_hand_carries_over_them(plain: Plain) 
     assert at
     mouse.move(at["x"] + 60, at["y"] + at["height"] - 2)
     plain.page.wait_for_timeout(200)
-    expect(would).to_contain_text("would be compute_at(B_local, k_1)")
+    expect(would).to_contain_text("put here: compute_at(B_local, k_1)")
     mouse.up()
     expect(lab.locator(".wb-status")).to_contain_text("compute_at(B_local, k_1)")
 

@@ -9,6 +9,7 @@ const GRIP_HEAD = /^\s*(for|with)\b/;
 const GRIP_STEP = 14; // px of a drag from one value to the next
 const GRIP_MEANS = 0.2; // of that, after which the hand is on its way to the next
 const GRIP_BESIDE = 2; // px between a number and what it is tried as
+const GRIP_TAKES = "Enter takes another, and the steps after that are redone";
 const GRIP_INPUTS = ["pointerdown", "keydown", "wheel"];
 
 /**
@@ -41,11 +42,12 @@ export function gripRow(lab, trying, key, take) {
   });
   slider.value = grip.values.indexOf(grip.value);
   tell(grip.value);
+  const help = `step ${grip.step} set it${lab.offline ? "" : `; ${GRIP_TAKES}`}`;
   const row = h(
     "div.wb-grip",
     {},
     h("label", {}, h("code", {}, name), " runs ", slider, " ", told, " times"),
-    h("span.wb-help", {}, `step ${grip.step} set it; the steps after that are redone`),
+    h("span.wb-help", {}, help),
   );
   /** Back at the value that the program has. */
   const rest = () => {

@@ -230,7 +230,9 @@ export function triedHead(lab, trying) {
     head.classList.toggle("wb-would-line", line);
     words.title = line ? spoken(why ?? tried.told) : "";
     const told = why ? prose(why) : [h("code", {}, tried.told)];
-    words.replaceChildren(h("b", {}, why ? "✕ " : "would be "), ...told);
+    // of a loop that is over a line the program stays, and the picture alone shows what would be
+    const would = lab.onLine ? "put here: " : "would be ";
+    words.replaceChildren(h("b", {}, why ? "✕ " : would), ...told);
   };
   return { head, take, leave, draw };
 }
