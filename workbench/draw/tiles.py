@@ -481,8 +481,8 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     cells = regions(widest)
     # where narrower ones are drawn, too, it says whose it is, and leaves these to be seen
     often = _often(cells)
-    whose = f"{level.name} " if len(view.levels) > 1 else ""
-    says = f"{whose}{often}{_planes(widest, cells)}"
+    owner = f"{level.name} " if len(view.levels) > 1 else ""
+    says = f"{owner}{often}{_planes(widest, cells)}"
     short = often if says != often else ""
     label = sheet.label(says, cells, aside=len(chosen) > 1, short=short)
     return shapes + standing(Stands(name, loops=loops, key=view.key(name, level)), label)
