@@ -198,6 +198,7 @@ export function gripNumbers(lab, trying, body, redraw) {
   });
   body.addEventListener("pointermove", ({ clientX }) => {
     if (!held) return;
+    trying.moves();
     const { key, grip, x } = held;
     const far = (clientX - x) / GRIP_STEP;
     const place = grip.values.indexOf(grip.value) + Math.round(far);

@@ -7,6 +7,7 @@ const TRY_WEIGH = 120; // ms for which the hand rests before costs are asked for
 const TRY_BUSY = 300; // ms after which it is told that an answer is waited for
 const TRY_LATE = 2000; // ms after which it is waited for no longer
 const TRY_RESTS = 3; // times as long as drawing takes, until the next: a hand in motion sees frames
+const TRY_STILL = 100; // ms after which a hand is in motion no more
 const TRY_KEPT = 32; // answers that are kept, of one program as it is shown
 let tryViews = 0;
 
@@ -19,7 +20,8 @@ const STUCK_SAID = {
 
 /** What tries steps for a lab; `draw` draws its panes with `lab.tried`, what would be. */
 export function tryOut(lab, draw) {
-  const redraw = paced(draw);
+  let moved = 0; // when the hand did last
+  const redraw = paced(draw, () => moved);
   const view = `${(tryViews += 1)}`; // another view of the same lab shows none of it
   let seq = 0;
   let flying = null; // what is asked about: the step, how, and its number
@@ -33,6 +35,7 @@ export function tryOut(lab, draw) {
 
   /** Try a step: `passing`, only while the hand is there; `quiet`, told of only if it is taken. */
   function ask(step, how = {}) {
+    moves();
     if (lab.offline) return saved(step);
     const known = answers().get(stepKey(step));
     likely = null;
@@ -40,6 +43,10 @@ export function tryOut(lab, draw) {
     if (!known) return send();
     if (flying) flying.how = null; // the hand is further
     show(known, step, how);
+  }
+
+  function moves() {
+    moved = performance.now();
   }
 
   /** The hand may come to a step: its answer is kept until then. */
@@ -127,20 +134,22 @@ export function tryOut(lab, draw) {
   }
 
   function show(answer, step, how) {
-    seq += 1;
+    const mine = (seq += 1);
     lab.stuck = null;
     lab.tried =
-      how.quiet && answer.refusal ? null : { ...answer, step, seq, passing: how.passing };
-    weigh(seq);
+      how.quiet && answer.refusal ? null : { ...answer, step, seq: mine, passing: how.passing };
     redraw();
+    requestAnimationFrame(() => setTimeout(weigh, 0, mine)); // once it is shown
   }
 
+  /** Ask for costs, or which value goes, once the hand rests. */
   function weigh(mine) {
-    const ask_ = () =>
-      lab.tried?.seq === mine && lab.ask({ do: "weigh", step: lab.tried.step, seq: mine, view });
-    const { refusal, step, costs, goes } = lab.tried ?? {};
-    const waits = refusal ? "value" in step && goes === undefined : step && !costs;
-    if (waits) setTimeout(ask_, TRY_WEIGH);
+    if (lab.tried?.seq !== mine) return;
+    const left = moved + TRY_WEIGH - performance.now();
+    if (left > 0) return setTimeout(weigh, left, mine);
+    const { refusal, step, costs, goes } = lab.tried;
+    const waits = refusal ? "value" in step && goes === undefined : !costs;
+    if (waits) lab.ask({ do: "weigh", step, seq: mine, view });
   }
 
   function drop() {
@@ -169,26 +178,35 @@ export function tryOut(lab, draw) {
     at = lab.at;
   }
 
-  return { ask, expect, heard, drop, take, follow };
+  return { ask, moves, expect, heard, drop, take, follow };
 }
 
-/** `draw`, which rests after each time: what is asked for meanwhile is drawn once, then. */
-function paced(draw) {
+/**
+ * `draw`, which rests after each time as long as the hand is in motion, which was `moved` last: what
+ * is asked for meanwhile is drawn once, then.
+ */
+function paced(draw, moved) {
   let resting = false;
   let again = false;
+  const rest = (from, until) => {
+    const still = Math.max(from, moved()) + TRY_STILL; // moves that came while it drew are late
+    const left = Math.min(until, still) - performance.now();
+    if (left > 0) return setTimeout(rest, left, from, until);
+    resting = false;
+    if (again) soon();
+  };
   const soon = () => {
     again = resting;
     if (resting) return;
     resting = true;
     const begun = performance.now();
-    const rested = () => {
-      resting = false;
-      if (again) soon();
-    };
     draw();
     // in the frame after it is shown it is known how long that took
     requestAnimationFrame(() =>
-      setTimeout(() => setTimeout(rested, TRY_RESTS * (performance.now() - begun))),
+      setTimeout(() => {
+        const now = performance.now();
+        rest(now, now + TRY_RESTS * (now - begun));
+      }),
     );
   };
   return soon;
