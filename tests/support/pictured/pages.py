@@ -322,12 +322,13 @@ def check_pictures(
         if pane != "tiles":  # what is chosen there stands with the picture
             tally.same("pictures that look the same", first == second, True, pane)
         return
-    looks = []
+    looks: list[Any] = []
     for side, before, told in zip((one, other), (None, one.func), made["pictures"], strict=True):
         tally.same("titles of pictures", told["title"], side.title)
         own_one = _own(side, pane, told["picture"].get("at", {}), buffer, before)
         check_picture(tally, told["picture"], own_one, f"{pane} of {side.title}")
-        looks.append(own_one and seen(own_one))
+        axes = [axis for axis, n in told["picture"].get("at", {}).items() if n >= 0]
+        looks.append(own_one and (seen(own_one), axes))
     if None not in looks:
         tally.same("pictures that look different", looks[0] != looks[1], True, pane)
 

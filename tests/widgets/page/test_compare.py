@@ -85,6 +85,15 @@ def test_what_is_the_same_is_told_apart_from_what_differs_and_a_picture_once(til
     assert ">same<" not in more["table"]
 
 
+def test_a_picture_with_an_axis_of_another_name_is_not_the_same(tiled: Schedule):
+    """All cells are where they were, but what says which are chosen has no such loop before."""
+    sch = Schedule(parse(ADD))
+    sch.transform_block_layout("C", lambda i: i)
+    made = comparison(*sch.history, View(machine="tiles"), Desk())
+    first = [shown["picture"]["caption"].splitlines()[0] for shown in made["pictures"]]
+    assert first == ["With i = 0:", "With ax0 = 0:"]
+
+
 def test_a_title_is_what_the_history_says(tiled: Schedule):
     sch = tiled.fork()
     sch.mark("tiled")

@@ -70,8 +70,11 @@ def functions(a: HistoryNode, b: HistoryNode) -> tuple[PrimFunc, PrimFunc]:
 
 
 def _look(picture: dict[str, Any]) -> str:
-    """What is seen of it; of what is covered, or refused, all that is said."""
-    return picture.get("look") or json.dumps(picture)
+    """What is seen of it, and for which axes; of what is covered, or refused, all that is said."""
+    if not picture.get("look"):
+        return json.dumps(picture)
+    chosen = [axis for axis, value in picture.get("at", {}).items() if value >= 0]
+    return f"{picture['look']} {chosen}"
 
 
 def title(node: HistoryNode) -> str:
