@@ -39,11 +39,15 @@ PANEL = '<body style="margin: 0"><div id="panel" style="height: 100vh; overflow-
 HOST = """async (render, id) => {
   const [state, on] = [{}, new Map()];
   const news = (window.news ??= []);
+  const sent = []; // what was chosen and is not answered yet
   let chosen = {}, soon = 0;
   const tell = (event) => { for (const act of on.get(event) ?? []) act(); };
   const change = () => tell('change');
   const ask = async (what) => {
+    if (what.chosen) sent.push(Object.keys(what.chosen));
     const { told, running, said } = JSON.parse(await window.answer(id, JSON.stringify(what)));
+    if (what.chosen) sent.shift();
+    for (const name of sent.flat()) delete told[name]; // a notebook waits for its echo
     Object.assign(state, told);
     if (Object.keys(told).length) change();
     if (what.message || what.chosen) {

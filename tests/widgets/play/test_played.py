@@ -49,8 +49,8 @@ def test_a_page_is_told_all_of_the_lab_and_steps_lead_its_address():
     assert first["told"]["setup"]["plays"] and first["link"] == bound()
     # a step is taken, and the address is that of its program
     (undone,) = ask(played, news, chosen={"at": 1})
-    assert "at" not in undone["told"], "what the page has chosen it knows, and may have left since"
-    assert undone["said"] == {"answered": True}
+    assert undone["chose"] == ["at"], "which the page knows, and may have left since"
+    assert undone["told"]["at"] == 1 and undone["said"] == {"answered": True}
     assert undone["link"].startswith(f"{HOME}#workbench1.") and len(undone["link"]) < 600
     names = undone["told"]["page_1"]["names"]
     place = next(key for key, name in names.items() if name["name"] == "i_0")
@@ -62,6 +62,7 @@ def test_a_page_is_told_all_of_the_lab_and_steps_lead_its_address():
     step |= {"args": {"thread_axis": "threadIdx.z"}}
     (tried,) = ask(played, news, message={"do": "try", "step": step, "seq": 7, "view": "1"})
     assert tried["told"] == {} and tried["said"]["seq"] == 7 and tried["link"] == ""
+    assert tried["chose"] is None
     (made,) = ask(played, news, message={"do": "link"})
     assert made["said"] == {"link": taken["link"]}
     (refused,) = ask(played, news, chosen={"at": "here"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -43,7 +43,8 @@ class Played:
     """The session of a link's lab, for the page at `address`, to which `tell` brings texts.
 
     Each has what changed under "told", by the names of a lab's traits, what a lab hears besides
-    under "said", and under "link" one that opens where the lab stands now.
+    under "said", and under "link" one that opens where the lab stands now. "chose" names what the
+    page has chosen, if it is the answer to that.
     """
 
     def __init__(self, link: str, address: str, tell: Tell) -> None:
@@ -59,9 +60,9 @@ class Played:
         with collecting_later():
             if "chosen" in what:
                 taken = self._session.choose(what["chosen"])
-                state = self._session.state
-                stands = {name: state[name] for name in CHOSEN} if taken is None else {}
-                self._pass_on({"answered": True}, taken or {}, stands)
+                names = CHOSEN if taken is None else taken
+                stands = {name: self._session.state[name] for name in names}
+                self._pass_on({"answered": True}, stands, [*what["chosen"]])
             else:
                 self._pass_on(self._session.hear(what["message"]))
         self._jobs.work()
@@ -69,18 +70,17 @@ class Played:
     def _pass_on(
         self,
         said: Mapping[str, Any] | None = None,
-        known: Mapping[str, Any] | None = None,
         stands: Mapping[str, Any] | None = None,
+        chose: Sequence[str] | None = None,
     ) -> None:
-        """Tell what changed, but for what the page has chosen itself and may have left since."""
+        """Tell what changed, and how what the page `chose` stands: it may have left that since."""
         changed = self._session.changes()
-        known = known or {}
-        told = {n: v for n, v in changed.items() if n not in known or v != known[n]}
         made = ""
         if "at" in changed:
             with suppress(ScheduleError):  # of more than a link holds there is none
                 made = self._session.link()
-        news = {"told": {**told, **(stands or {})}, "said": said, "link": made}
+        told = {**changed, **(stands or {})}
+        news = {"told": told, "said": said, "link": made, "chose": chose}
         self._tell(json.dumps(news, separators=(",", ":")))
 
 

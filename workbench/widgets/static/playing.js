@@ -107,6 +107,7 @@ function follow(link) {
 /** The model of a lab that asks by `ask`; what is answered goes to its `hear`. */
 function modelOf(ask) {
   const [state, on] = [{}, new Map()];
+  const sent = []; // the names of what was chosen and is not answered yet, ask by ask
   let chosen = {};
   const tell = (event, said) => (on.get(event) ?? []).forEach((act) => act(said));
   return {
@@ -120,12 +121,15 @@ function modelOf(ask) {
       else ask({ message });
     },
     save_changes() {
+      sent.push(Object.keys(chosen));
       ask({ chosen });
       chosen = {};
       tell("change");
     },
-    hear({ told, said, link }) {
+    hear({ told, said, link, chose }) {
       this.there = true;
+      if (chose) sent.shift();
+      for (const name of sent.flat()) delete told[name]; // it was chosen since
       Object.assign(state, told);
       state.setup.plays = true; // whatever this page is called
       if (link) follow(link);
