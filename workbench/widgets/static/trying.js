@@ -182,8 +182,8 @@ export function tryOut(lab, draw) {
 }
 
 /**
- * `draw`, which rests after each time as long as the hand is in motion, which was `moved` last: what
- * is asked for meanwhile is drawn once, then.
+ * `draw`, which rests after each time while the hand is in motion, that was `moved` last: what is
+ * asked for meanwhile is drawn once, then.
  */
 function paced(draw, moved) {
   let resting = false;
