@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from tests.support.pictured.sums import Sum, as_made, shared_sums
+from tests.support.pictured.sums import Sum, as_made, asked_sums, shared_sums
 from tests.support.pictured.tally import Tally
 from tests.support.tracer import Event, is_called, trace
 from tests.support.warp_trace import BARRIER, Noted, Place, Request, thread_traces
@@ -61,6 +61,12 @@ class ProgramLog:
     def sums(self) -> Mapping[tuple[str, str], Sum] | None:
         """By block and buffer the sums that threads share out; None where no kernel says it."""
         return shared_sums(self.func)
+
+    @cached_property
+    def unknown(self) -> set[str]:
+        """The memories of sums of which no kernel says how threads share them out."""
+        asked = () if self.sums is not None else asked_sums(self.func)
+        return {self.buffers[name].scope for _, name in asked}
 
     @cached_property
     def by_warps(self) -> bool:

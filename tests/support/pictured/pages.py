@@ -195,10 +195,10 @@ def check_comparison(
     none = 0 if both[0] == both[1] else "–"
     names = dict.fromkeys([*left, *right])
     wanted = {name: (left.get(name, none), right.get(name, none)) for name in names}
-    if one.program.sums is None or other.program.sums is None:
-        for name in (name for name in names if name.endswith((" loads", " stores"))):
-            rows.pop(name, None)  # no kernel says how threads share its sums out
-            wanted.pop(name)
+    for scope in one.program.unknown | other.program.unknown:
+        for name in (f"{scope} loads", f"{scope} stores"):
+            rows.pop(name, None)
+            wanted.pop(name, None)
     wanted = {name: pair for name, pair in wanted.items()
               if name in rows or name.split()[-1] not in ("loads", "stores", "bytes")
               or {*pair} - {0, "–"}}  # fmt: skip

@@ -35,7 +35,7 @@ class Sum:
 
 def shared_sums(func: PrimFunc) -> Mapping[tuple[str, str], Sum] | None:
     """By block and buffer the sums that threads share out; None where no kernel says whether."""
-    asked = _sums(func.body, ())
+    asked = asked_sums(func)
     if not asked:
         return {}
     try:
@@ -44,6 +44,11 @@ def shared_sums(func: PrimFunc) -> Mapping[tuple[str, str], Sum] | None:
         return None
     kept = {buffer.name for kernel in kernels for buffer in kernel.allocs}
     return {key: found for key, found in asked.items() if f"in_thread_{key[1]}" in kept}
+
+
+def asked_sums(func: PrimFunc) -> Mapping[tuple[str, str], Sum]:
+    """By block and buffer the sums of which threads have loops."""
+    return _sums(func.body, ())
 
 
 def as_made(sums: Mapping[tuple[str, str], Sum], events: Sequence[Event]) -> Sequence[Event]:
