@@ -90,7 +90,7 @@ def test_a_sheet_of_four_dimensions_says_what_lies_in_it_and_in_how_many_planes(
     sch.bind("y", "blockIdx.x")
     scene = view(sch.func, block=1)
     labels = [s.label for s in scene.shapes if isinstance(s, Words) and s.of.buffer]
-    assert labels == ["A 6×6 of 8×8", "↗ × 2 in 18 of 36", "B 4×4 of 8×8", "↗ × 9 in 4 of 16"]
+    assert labels == ["A 18 of 6×6 of 8×8", "↗ × 2", "B 4 of 4×4 of 8×8", "↗ × 9"]
     assert "its sheet shows the last two of 4 dimensions" in told(scene)
 
 

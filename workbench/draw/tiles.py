@@ -353,7 +353,9 @@ def _cards(view: _View) -> list[_Card]:
     found = []
     for tile in view.drawn:
         near = view.near.tile(tile.buffer) if view.near else None
-        found.append(_Card(tile, frame_of(near) if near else whole(tile), _title(tile, near)))
+        widest = view.levels[0].tile(tile.buffer) if view.levels else None
+        title = _near_title(near) if near else _title(tile, widest)
+        found.append(_Card(tile, frame_of(near) if near else whole(tile), title))
     if view.trio is not None:
         m, n, k = _spans(*(card.frame for card in found[:3]))
         frames: tuple[Frame, ...] = (m, k), (k, n), (m, n)
@@ -417,12 +419,17 @@ def _corridors(view: _View, trio: Trio, places: Sequence[_Place]) -> list[Shape]
     return shapes
 
 
-def _title(tile: Tile, near: Tile | None) -> str:
-    """Its name, and its shape; of what is `near`, enlarged, how often it touches a cell."""
-    if near is None:
-        return f"{tile.buffer} {_shape(tile.shape)}"
-    found = regions(near)
-    return f"{tile.buffer} {_often(found)}{_planes(tile, found)}"
+def _title(tile: Tile, widest: Tile | None) -> str:
+    """Its name, in how many of its planes the widest selection is, if not in all, and its shape."""
+    some = _planes(widest) if widest else None
+    return f"{tile.buffer} {f'{some} of ' if some else ''}{_shape(tile.shape)}"
+
+
+def _near_title(near: Tile) -> str:
+    """Of what is enlarged its name, how often it touches a cell, and in how many of its planes."""
+    some = _planes(near)
+    planes = f" in {some} of {prod(near.shape[:-2])}" if some else ""
+    return f"{near.buffer} {_often(regions(near))}{planes}"
 
 
 def _often(found: Regions) -> str:
@@ -433,12 +440,13 @@ def _often(found: Regions) -> str:
     return f"{ARROWS[kind]} {times_each(touch.accesses / touch.cells)}"
 
 
-def _planes(tile: Tile, found: Regions) -> str:
+def _planes(tile: Tile) -> int | None:
     """In how many of the planes that lie over each other in a sheet, if surely not in all."""
+    found = regions(tile)
     if not found or not (touch := found[-1][1]).exact:
-        return ""
-    some, every = prod(n for _, n, _ in touch.region[:-2]), prod(tile.shape[:-2])
-    return f" in {some} of {every}" if some < every else ""
+        return None
+    some = prod(n for _, n, _ in touch.region[:-2])
+    return some if some < prod(tile.shape[:-2]) else None
 
 
 def _shape(shape: tuple[int, ...]) -> str:
@@ -481,9 +489,7 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     cells = regions(widest)
     # where narrower ones are drawn, too, it says whose it is, and leaves these to be seen
     often = _often(cells)
-    owner = f"{level.name} " if len(view.levels) > 1 else ""
-    says = f"{owner}{often}{_planes(widest, cells)}"
-    short = often if says != often else ""
+    says, short = (often, "") if len(view.levels) < 2 else (f"{level.name} {often}", often)
     label = sheet.label(says, cells, aside=len(chosen) > 1, short=short)
     return shapes + standing(Stands(name, loops=loops, key=view.key(name, level)), label)
 

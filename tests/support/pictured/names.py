@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -33,8 +32,7 @@ def check_names(tally: Tally, log: ProgramLog, picture: Picture) -> None:
     for shape in words_of(picture):
         tally.whole(shape.label)
         if shape.short and shape.of.buffer:
-            often = re.sub(r"^[a-z ]+ (?=[↗↘])| in \d+ of \d+$", "", shape.label)
-            said = often if shape.role == "on-strong" else shape.of.buffer
+            said = shape.label.partition(" ")[2] if shape.role == "on-strong" else shape.of.buffer
             tally.same("short names of sheets", shape.short, said)
     for of in dict.fromkeys(shape.of for shape in shapes_of(picture)):
         check_stands(tally, log, of)

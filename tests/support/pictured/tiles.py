@@ -197,11 +197,16 @@ class _Tiles:
             if match[4]:
                 self.planes(name, int(match[4]), int(match[5]), found)
 
+        def whole(match: re.Match[str]) -> None:
+            some, _, rest = match[2].partition(" of ")
+            if rest == shape:
+                self.planes(name, int(some), prod(sizes[:-2]), self.every())
+            self.tally.same("shapes in titles", shape, rest if rest == shape else match[2], name)
+
         rules: list[Rule] = [
-            (rf"({re.escape(name)}) (\d.*)", lambda m: self.tally.same(
-                "shapes in titles", m[2], shape, name)),
+            (rf"({re.escape(name)}) (\d.*)", whole),
             (rf"{re.escape(name)} ()([↗↘]) (× .*?){PLANES}", often),
-            (rf"(?:(block|thread|step|whole program) )?([↗↘]) (× .*?){PLANES}", often),
+            (r"(?:(block|thread|step|whole program) )?([↗↘]) (× .*)()", often),
             (rf"({re.escape(name)}) ", lambda _: None),  # nothing of it is touched
             *fixed("", "block ", "thread ", "step "),
         ]  # fmt: skip
