@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 
 import pytest
@@ -163,7 +164,8 @@ class Hand:
         page, head = self.plain.page, self.lab.locator(".wb-would-head")
         page.wait_for_timeout(200)
         page.wait_for_function(RESTS)
-        tried = self.lab.locator(".wb-would-head:not([hidden])", has_text="would be")
+        says = re.compile("would be|put here")
+        tried = self.lab.locator(".wb-would-head:not([hidden])", has_text=says)
         if self.holds is None:
             expect(tried).to_have_count(0)
         elif self.at != self.holds[2]:

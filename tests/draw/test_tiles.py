@@ -14,7 +14,7 @@ from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
 from workbench.draw.layout import HIGH
 from workbench.draw.scene import Rect, Scene, Words, width_of
-from workbench.draw.sheets import CHOSEN, MOST_BOXES, SEEN, regions
+from workbench.draw.sheets import CHOSEN, MOST_BOXES, SEEN, Sheet, regions, whole
 from workbench.insight import Table, Tile, Tiles, Touch
 from workbench.ir import PrimFunc
 
@@ -73,6 +73,14 @@ def test_a_number_says_whose_it_is_where_a_thread_is_chosen_in_its_block():
     said = next(s for s in scene.shapes if isinstance(s, Words) and s.label == "block ↗ × 4")
     assert said.short == "↗ × 4", "where sheets are small words would meet"
     assert not block.y < said.y < block.y + block.height
+
+
+def test_words_too_long_for_a_sheet_are_short_on_it():
+    tile = insight.tiles(one_thread_a_cell(), {"block": (1, 2)}).tiles[0]
+    for wide, said in ((200, "block ↗ × 4"), (60, "↗ × 4"), (20, None)):
+        sheet = Sheet(0, 0, wide, 60, whole(tile), {"blockIdx.x": 1, "blockIdx.y": 2})
+        found = sheet.label("block ↗ × 4", regions(tile), short="↗ × 4")
+        assert [words.label for words in found] == ([said] if said else [])
 
 
 def test_a_sheet_of_four_dimensions_says_what_lies_in_it_and_in_how_many_planes():
