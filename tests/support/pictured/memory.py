@@ -72,6 +72,9 @@ class _Memory:
         self.kernels, self.before, self.times, self.said = kernels, before, times, said
         every = {s.of for strip in picture.strips for s in strip.shapes if s.of.title}
         self.bands = {of: found for of in every if (found := BAND.fullmatch(of.title))}
+        self.unknown = set() if kernels else _in_pipelines(log)
+        if self.unknown:
+            tally.counts["left out: copies of pipelines without kernels"] += 1
         for of in every - self.bands.keys():
             tally.add(f"unknown title {of.title!r}")
 
@@ -185,8 +188,9 @@ class _Memory:
         elif words.role == "muted" and not label.startswith("("):
             held = bytes_text(self.held(of.buffer))
             rules = [
-                (r"(.*)", lambda m: self.tally.same("bytes of buffers", m[1], held, of.buffer))
-            ]
+                (r"(.*)", lambda m: of.buffer in self.unknown or self.tally.same(
+                    "bytes of buffers", m[1], held, of.buffer))
+            ]  # fmt: skip
         self.tally.read(label, rules)
 
     def line_by_line(self, of: Stands) -> str:
@@ -248,6 +252,8 @@ class _Memory:
         self.tally.among("times on bands", text, known, str(words.of))
 
     def used(self, text: str) -> None:
+        if self.unknown:
+            return
         known = [bytes_text(self.used_in(scope)) for scope in self.scopes()]
         self.tally.among("bytes of places", text, known)
 
@@ -327,6 +333,8 @@ class _Memory:
         def sentence(match: re.Match[str]) -> None:
             self.tally.same("loads in captions", match[1], counted(loads, "load"))
             self.tally.same("stores in captions", match[2], counted(stores, "store"))
+            if self.unknown:
+                return
             for keeps in re.findall(r"; each (\w+) keeps ([\d,]+ bytes?) in ([^;.]*(?:\.\w+)*)",
                                     match[3]):  # fmt: skip
                 known = {
@@ -371,7 +379,8 @@ class _Memory:
         tally, buffer = self.tally, self.log.buffers[str(name)]
         read, written = (self.log.by_buffer[str(name), w] for w in (False, True))
         tally.same("memories in tables", scope, buffer.scope, str(name))
-        tally.same("bytes held in tables", held, self.held(str(name)), str(name))
+        if name not in self.unknown:
+            tally.same("bytes held in tables", held, self.held(str(name)), str(name))
         tally.same("loads in tables", loads, len(read), str(name))
         tally.same("stores in tables", stores, len(written), str(name))
         mean = round(self.reuse(read, str(name)), 2) if read else 0.0
@@ -414,6 +423,13 @@ def _static(log: ProgramLog, name: str) -> set[str]:
         if isinstance(node, Block) and any(n.buffer.name == name for n in in_order(node.body)):
             found.add(node.name)
     return found
+
+
+def _in_pipelines(log: ProgramLog) -> set[str]:
+    """What pipelines store nearer than global memory: how many copies there are, kernels say."""
+    loops = [x for x in log.loops if "software_pipeline_stage" in attrs_dict(x.annotations)]
+    stored = {n.buffer for x in loops for n in walk(x) if isinstance(n, BufferStore)}
+    return {buffer.name for buffer in stored if buffer.scope != "global"}
 
 
 def _subsets(stages: set[str]) -> list[set[str]]:

@@ -309,7 +309,7 @@ class _Who:
         if any(sizes is not self.sizes[0] for sizes in self.sizes):
             return 0
         every = self.threads_of("block") * self.threads_of("thread")
-        return every - len(self.places())
+        return max(every - len(self.places()), 0)  # a call may stand where a warp is not whole
 
     def places(self) -> set[tuple[Cell, Cell]]:
         """The blocks and threads that store cells: of a call of a warp, all 32."""
