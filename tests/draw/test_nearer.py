@@ -61,6 +61,9 @@ def test_a_warp_shows_the_request_at_a_clock():
     lines = {s.of.served for s in lanes.shapes if s.of.served}
     assert lines == {str(k) for k in range(1, 9)}  # eight rows of A, each a line
     assert then.about == "clocks; lanes and addresses: the kernel's own"
+    (thin,) = first.low  # the same wavefronts where there is no room
+    marks = [{s.of for s in scene.shapes if s.of.served} for scene in (first.strips[1], *thin)]
+    assert marks[0] == marks[1] and not then.low
 
 
 IDLE_WARP = """

@@ -95,6 +95,7 @@ def warp_picture(time: WarpTime, block: int, warp: int, clock: int | None = None
         full="\n".join(full),
         track=track,
         about="clocks; lanes and addresses: the kernel's own",
+        low=made.low if made else (),  # without the row, which a page plays
     )
 
 

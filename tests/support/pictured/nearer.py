@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.support.pictured.launches import operations
 from tests.support.pictured.log import BARRIER, WARP, KernelLog, ProgramLog, width
+from tests.support.pictured.names import forms_of
 from tests.support.pictured.requests import SECTOR, Asked, asked_of, check_requests, wavefronts
 from tests.support.pictured.tally import Tally, counted
 from tests.support.warp_trace import Request
@@ -196,7 +197,8 @@ def check_warp(tally: Tally, program: ProgramLog, log: KernelLog, picture: Pictu
     tries = []
     for one in alike:  # a text may stand in several places: one of them is shown
         part = Tally(where=tally.where)
-        check_requests(part, request, one)
+        for form in forms_of(request):
+            check_requests(part, form, one)
         tries.append(part)
     best = min(tries, key=lambda part: len(part.wrong), default=None)
     if best is not None:
