@@ -53,6 +53,53 @@ def test_a_browser_loads_each_by_itself(page: Page, module: str):
     assert call(page, module, "(exports) => Object.keys(exports)")
 
 
+# Of a page and a Python that answers late, in turn: what each holds after each of the `turns`.
+PLAYS = """({ playedModel }, turns) => {
+  const [asks, held, there] = [[], [], { at: 0, view: 0, setup: {} }];
+  const model = playedModel((what) => asks.push(what));
+  const answer = ({ chosen, message }) => {
+    if (message) there.at = message.goes;
+    for (const name of Object.keys(chosen ?? {})) {
+      if (chosen[name] < 8) there[name] = chosen[name]; // it refuses the rest
+    }
+    const told = chosen ? Object.fromEntries(Object.keys(chosen).map((n) => [n, there[n]])) : there;
+    return JSON.parse(JSON.stringify({ told, link: "", chose: chosen && Object.keys(chosen) }));
+  };
+  model.hear({ told: { ...there } });
+  for (const [kind, value] of turns) {
+    if (kind === "answers") asks.splice(0, value).map(answer).forEach((news) => model.hear(news));
+    else if (kind === "goes") model.send({ goes: value });
+    else {
+      model.set(kind, value);
+      model.save_changes();
+    }
+    held.push([model.get("at"), model.get("view"), there.at, there.view, asks.length]);
+  }
+  return held;
+}"""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_page_holds_what_was_chosen_until_it_is_answered(page: Page, seed: int):
+    rng = random.Random(seed)
+    turns: list[tuple[str, int]] = []
+    for _ in range(40):
+        kind = rng.choice(["at", "view", "goes", "answers"])
+        turns.append((kind, rng.randrange(1, 4) if kind == "answers" else rng.randrange(10)))
+    turns.append(("answers", len(turns)))
+    held = call(page, "played.js", PLAYS, turns)
+    waits: list[tuple[str, int]] = []
+    for (kind, value), (at, view, *there, left) in zip(turns, held, strict=True):
+        if kind != "answers":
+            waits.append((kind, value))
+        waits = waits[len(waits) - left :]
+        chosen = dict(waits)
+        assert chosen.get("at", at) == at and chosen.get("view", view) == view
+        if not waits:
+            assert [at, view] == there
+    assert not waits
+
+
 TRIES = """({ tryOut }, { changes, expects }) => {
   const [asked, sent] = [[], []];
   const lab = { at: 1, page: {}, view: {}, place: "L1", answers: {} };
