@@ -129,10 +129,14 @@ def check_picture(tally: Tally, told: Mapping[str, Any], made: Picture | None, a
 
 
 def seen(picture: Picture) -> object:
-    """What is seen of a picture, whatever its shapes stand for."""
-    shapes = [[shape._replace(of=Stands()) for shape in strip.shapes] for strip in picture.strips]
+    """What is seen and said of a picture, whatever else its shapes stand for."""
+    shapes = [[shape._replace(of=Stands(title=shape.of.title)) for shape in strip.shapes]
+              for strip in picture.strips]  # fmt: skip
     sizes = [(strip.width, strip.height) for strip in picture.strips]
-    return sizes, shapes, picture.track and json.dumps(picture.track.plain())
+    rows = [[re.findall(r"; |\b\d[\d,.]*", str(entry)) for entry in row]
+            for row in picture.table.rows]  # fmt: skip
+    words = picture.caption, picture.full, rows
+    return sizes, shapes, words, picture.track and json.dumps(picture.track.plain())
 
 
 # --- two programs side by side --------------------------------------------------------------------

@@ -294,6 +294,8 @@ class _Who:
         alone = any(not self.is_bound(e, unit) for own in self.by_cell.values() for e in own)
         if unit in ("block", "thread") and not alone:
             every = self.told_apart(unit)
+            if self.drawn() > len(every):  # all are there, also those that have the same cells
+                every = self.groups_there(unit)
             self.tally.same("groups that are not drawn", int(count.replace(",", "")),
                             len(every) - self.drawn(), last)  # fmt: skip
         else:

@@ -85,6 +85,21 @@ def test_what_is_the_same_is_told_apart_from_what_differs_and_a_picture_once(til
     assert ">same<" not in more["table"]
 
 
+def test_a_picture_is_not_the_same_where_its_words_differ():
+    """A reorder: each block stores what it did, in other steps of time."""
+    sch = Schedule(matmul(16))
+    i_0, i_1 = sch.split("i", [None, 4])
+    j_0, j_1 = sch.split("j", [None, 4])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    sch.bind(i_0, "blockIdx.y")
+    sch.bind(j_0, "blockIdx.x")
+    sch.reorder("k", i_1, j_1)
+    made = comparison(sch.node.parent, sch.node, View(machine="who"), Desk())
+    first, second = (one["picture"] for one in made["pictures"])
+    assert first["look"] == second["look"] and first["caption"] != second["caption"]
+
+
+
 def test_a_picture_with_an_axis_of_another_name_is_not_the_same(tiled: Schedule):
     """All cells are where they were, but what says which are chosen has no such loop before."""
     sch = Schedule(parse(ADD))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -70,11 +71,17 @@ def functions(a: HistoryNode, b: HistoryNode) -> tuple[PrimFunc, PrimFunc]:
 
 
 def _look(picture: dict[str, Any]) -> str:
-    """What is seen of it, and for which axes; of what is covered, or refused, all that is said."""
+    """What is seen and said of it, for which axes; of what is covered, or refused, all of it.
+
+    Of its table the numbers, and how much is listed: blocks and loops may have other names.
+    """
     if not picture.get("look"):
         return json.dumps(picture)
     chosen = [axis for axis, value in picture.get("at", {}).items() if value >= 0]
-    return f"{picture['look']} {chosen}"
+    titles = [re.findall(r"<title>.*?</title>", strip) for strip in picture["strips"]]
+    counts = re.findall(r"<tr>|; |\b\d[\d,.]*", picture["table"])
+    words = (picture[part] for part in ("look", "caption", "full"))
+    return json.dumps([chosen, titles, counts, *words])
 
 
 def title(node: HistoryNode) -> str:
