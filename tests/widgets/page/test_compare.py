@@ -99,7 +99,6 @@ def test_a_picture_is_not_the_same_where_its_words_differ():
     assert first["look"] == second["look"] and first["caption"] != second["caption"]
 
 
-
 def test_a_picture_with_an_axis_of_another_name_is_not_the_same(tiled: Schedule):
     """All cells are where they were, but what says which are chosen has no such loop before."""
     sch = Schedule(parse(ADD))
