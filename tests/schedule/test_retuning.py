@@ -128,3 +128,45 @@ def outcome(seed: int) -> str:
 def test_other_numbers_in_an_earlier_split_are_as_if_it_had_been_made_so() -> None:
     found = Counter(outcome(seed) for seed in seeds(6))
     assert found["taken"] > len(seeds(2)) and found["refused"], found
+
+
+TWO_KERNELS = """
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), \
+C: T.Buffer((64, 64), "float32")):
+    for x, y in T.grid(64, 64):
+        with T.block("B"):
+            vx, vy = T.axis.remap("SS", [x, y])
+            B[vx, vy] = A[vx, vy]
+    for i, j in T.grid(64, 64):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+"""
+
+
+@pytest.mark.parametrize("others", [None, 2, 16])
+def test_what_is_tied_is_so_in_its_own_kernel(others: int | None):
+    """Whatever other kernels have on the axis, and only where its size is what is refused."""
+    sch = wb.Schedule(script.parse(TWO_KERNELS))
+    if others is not None:
+        _, thread = sch.split("y", [None, others])
+        sch.bind(thread, "threadIdx.x")
+    number = len(sch.trace.steps) + 1
+    _, i_1 = sch.split("i", [None, 16])
+    sch.bind(i_1, "threadIdx.y")
+    _, j_1 = sch.split("j", [None, 64])
+    sch.bind(j_1, "threadIdx.x")
+    with pytest.raises(StepsRefused, match="a block would have 2048 threads") as many:
+        sch.retune(number, factors=[None, 32])
+    assert many.value.also == {} and many.value.followed is None
+
+    sch.goto(sch.node.after(number + 1))
+    copy = sch.cache_read("C", 0, "shared")
+    sch.compute_at(copy, i_1)
+    _, own = sch.split(sch.get_loops(copy)[-1], factors=[None, 16])
+    sch.bind(own, "threadIdx.y")
+    with pytest.raises(StepsRefused) as tied:
+        sch.retune(number, factors=[None, 8])
+    assert [*tied.value.also.values()] == [{"factors": [None, 8]}]
+    assert tied.value.followed is not None

@@ -27,16 +27,19 @@ class StepsRefused(ScheduleError):
     """An earlier step that can't be changed, for what a later one says.
 
     That is the `step`-th; with `also` changed, by number and argument, all are taken, if there is
-    anything in it: by `followed`, which did. `beside` is the loop that it has to run as often as.
-    Steps are counted as a trace prints them; `told_of` tells the same of what was asked for in
-    other words, "let `i` be 4", with the numbers that a history shows.
+    anything in it: by `followed`, which did. `apart` are the loop that a bind is refused for and
+    the one on its axis that runs another number of times. Steps are counted as a trace prints
+    them; `told_of` tells the same of what was asked for in other words, "let `i` be 4", where `i`
+    is held, with the numbers that a history shows. `instead` is a loop whose number takes that one
+    along, for who has found it.
     """
 
     step: int = 0
     also: Changes = MappingProxyType({})
     followed: Cursor | None = None
-    beside: For | None = None
-    told_of: Callable[[str, Numbers], StepsRefused]
+    apart: tuple[For, For] | None = None
+    told_of: Callable[[str, str, Numbers], StepsRefused]
+    instead: Var | None = None
 
 
 class Cursor(Protocol):
@@ -106,13 +109,13 @@ def retuned(
 @dataclass(frozen=True)
 class _Stopped:
     """The step at which the rest could not be taken, why, and the change of a step before it that
-    would let it pass, where that is known; the loop that its own has to run as often as."""
+    would let it pass, where that is known; the loops that would have to run as often."""
 
     place: int
     step: Step
     error: ScheduleError
     tied: dict[int, dict[str, Any]] | None
-    beside: For | None
+    apart: tuple[For, For] | None
 
 
 def _replayed(
@@ -129,8 +132,9 @@ def _replayed(
         try:
             trial.take_step(place, _changed(step, changes.get(place, {})))
         except ScheduleError as error:
-            tied = None if place in changes else _tied(trial, step, steps, changes)
-            return trial, _Stopped(place, step, error, tied, _beside(step, error))
+            apart = _apart(step, error)
+            tied = None if place in changes else _tied(apart, step, steps, changes)
+            return trial, _Stopped(place, step, error, tied, apart)
     return trial, None
 
 
@@ -145,16 +149,16 @@ def _changed(step: Step, changed: Mapping[str, Any]) -> Step:
 
 
 def _tied(
-    trial: Cursor, step: Step, steps: tuple[Step, ...], changes: Changes
+    apart: tuple[For, For] | None, step: Step, steps: tuple[Step, ...], changes: Changes
 ) -> dict[int, dict[str, Any]] | None:
     """The later split, and its factors, that would let `step` bind as many threads as there are.
 
-    None where the step binds no loop that a later split made, or the axis has its extent already.
+    None where that is not what it is refused for, or it binds no loop that a later split made.
     """
-    loop, axis = (*step.args, None, None)[:2]
-    if step.verb != "bind" or not isinstance(loop, Ref) or loop.out is None:
+    loop = step.args[0] if step.args else None
+    if apart is None or not isinstance(loop, Ref) or loop.out is None:
         return None
-    split, extent = steps[loop.step - 1], _bound(trial, axis)
+    split, extent = steps[loop.step - 1], constant_extent(apart[1])
     factors = dict(split.kwargs).get("factors")
     if split.verb != "split" or loop.step <= min(changes) or loop.step in changes:
         return None
@@ -164,18 +168,12 @@ def _tied(
     return {loop.step: {"factors": changed}}
 
 
-def _bound(trial: Cursor, axis: object) -> int | None:
-    """How many threads are on `axis`; None where no loop is bound to it."""
-    loops = trial.node.places[trial.func.name].loops.values()
-    return next((n for loop in loops if loop.thread == axis and (n := constant_extent(loop))), None)
-
-
-def _beside(step: Step, error: ScheduleError) -> For | None:
-    """The loop that a `bind` is refused for, since its own would run another number of times."""
+def _apart(step: Step, error: ScheduleError) -> tuple[For, For] | None:
+    """The loop that a `bind` is refused for, and the one that it has to run as often as."""
     at = [node for node in error.at if isinstance(node, For)]
-    if step.verb != "bind" or len(at) != 2 or same_turns(*at):
+    if step.verb != "bind" or len(at) != 2 or same_turns(*at) or not at[1].thread:
         return None
-    return next((loop for loop in at if loop.thread and constant_extent(loop)), None)
+    return (at[0], at[1]) if all(map(constant_extent, at)) else None
 
 
 def remains_of(node: HistoryNode, number: int) -> list[Key]:
@@ -200,9 +198,13 @@ def _spoilt(
     hint: str,
     follow: Changes,
     act: str = "",
+    held: str = "",
     of: Numbers = lambda place: place,
 ) -> StepsRefused:
-    """The refusal of a later step as that of the change of an earlier one, or of an `act`."""
+    """The refusal of a later step as that of the change of an earlier one, or of an `act`.
+
+    That is on the loop `held`, by its name.
+    """
     step, error = stopped.step, stopped.error
     taking, told = (f"step {n}, {step.verb}" for n in (stopped.place, of(stopped.place)))
     whole = error.args[0].rstrip(".").replace(f"Can't take {taking}", f"Can't take {told}")
@@ -213,7 +215,7 @@ def _spoilt(
         found = ""
     headline = f"Can't retune step {of(number)}: {told}, is refused: {reason}"
     if act:
-        headline = f"Can't {act}: {_shortly(stopped, reason)} ({told})"
+        headline = f"Can't {act}: {_shortly(stopped, held, reason)} ({told})"
     refused = StepsRefused(
         headline,
         asked=asked,
@@ -221,16 +223,18 @@ def _spoilt(
         detail=f"{step.text}\n{found}".rstrip(),
         hint=hint,
     )
-    refused.step, refused.also, refused.beside = stopped.place, follow, stopped.beside
+    refused.step, refused.also, refused.apart = stopped.place, follow, stopped.apart
     refused.told_of = partial(_spoilt, stopped, number, asked, hint, follow)
     return refused
 
 
-def _shortly(stopped: _Stopped, reason: str) -> str:
-    """Why a step is refused, in the words of one who looks at a number alone."""
-    if beside := stopped.beside:
-        times = count_text(constant_extent(beside) or 1, "time")
-        return f"`{beside.loop_var.name}`, on {beside.thread} too, runs {times}"
+def _shortly(stopped: _Stopped, held: str, reason: str) -> str:
+    """Why a step is refused, in the words of one who looks at the number of a loop `held` alone."""
+    if stopped.apart:
+        own, beside = stopped.apart
+        other = own if beside.loop_var.name == held else beside
+        times = count_text(constant_extent(other) or 1, "time")
+        return f"`{other.loop_var.name}`, on {beside.thread} too, runs {times}"
     if isinstance(stopped.error, NotThere):
         return f"{stopped.error.kind} `{stopped.error.name}` is not there then"
     return reason

@@ -163,7 +163,7 @@ def test_a_refusal_of_a_trace_that_is_cut_short_names_its_steps_so_too() -> None
     sch.reorder("j", "k", i_0, i_1)
     with pytest.raises(StepsRefused) as refused:
         sch.retune(1, factors=[8])
-    told = refused.value.told_of("let `i_0` be 8", lambda n: sch.node.after(n).id)
+    told = refused.value.told_of("let `i_0` be 8", "i_0", lambda n: sch.node.after(n).id)
     assert told.headline == (
         "Can't let `i_0` be 8: loop `i_1` is not there then (step 3, reorder)."
     )
@@ -202,9 +202,30 @@ def test_a_refused_number_names_the_one_that_it_is_tied_to() -> None:
         "Can't let `ax0_ax1_fused_0` be 8: `i_1`, on threadIdx.x too, runs 4 times (step 8, bind)."
     )
     assert named(lab, *page["places"], page["instead"]) == ["ax0_ax1_fused_0", "i_1"]
-    assert page["refusal"]["hint"] == ("drag the number of `i_1`: what is tied to it follows")
+    assert page["refusal"]["hint"] == ("drag the number of `i_1` to 8: what is tied to it follows")
     followed = tried(lab, place=page["instead"], value=8)
     assert "split(ax0_ax1_fused, factors=[8, None]) in place of step 7" in followed["told"]
+
+
+def test_a_refused_number_names_none_that_does_not_go_either() -> None:
+    """The copy's columns are `k_1`'s, no split's: no number lets them and `i_1` go together."""
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    i_0, i_1 = sch.split("i", factors=[None, 4])
+    sch.bind(i_1, "threadIdx.x")
+    copy = sch.cache_read("C", 0, "shared")
+    sch.compute_at(copy, i_0)
+    k_0, _ = sch.split("k", factors=[2, 4])
+    sch.compute_at(copy, k_0)
+    sch.bind(sch.get_loops(copy)[-1], "threadIdx.x")
+    lab = wb.lab(sch)
+    for held, value, other, turns in (("i_1", 8, "ax1", 4), ("k_1", 8, "i_1", 4)):
+        page = tried(lab, place=key_of(lab, held), value=value)
+        assert page["refusal"]["headline"] == (
+            f"Can't let `{held}` be {value}: `{other}`, on threadIdx.x too, "
+            f"runs {turns} times (step 7, bind)."
+        )
+        said = "choose a number with which there are 4 threads, as now"
+        assert page["refusal"]["hint"] == said and page["instead"] is None
 
 
 def test_a_number_of_the_last_step_promises_no_steps_after_it() -> None:

@@ -14,6 +14,7 @@ from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
 from workbench.schedule.retuning import StepsRefused, remains_of
 from workbench.verbs.nest import constant_extent
+from workbench.verbs.primitive import Key
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import part
 from workbench.widgets.page.cost_bar import shown_bar, shows_time
@@ -59,9 +60,8 @@ class Trying:
         """Where a later step refuses a number: what it works on, and the number to drag instead."""
         if not isinstance(fail, StepsRefused):
             return {}
-        keys, instead = self.desk.keys, None
-        if fail.beside and _drags(at, fail.beside.loop_var, self.desk):
-            instead = keys.of(fail.beside.loop_var)
+        keys, other = self.desk.keys, fail.instead
+        instead = None if other is None else keys.of(other)
         return {"places": [*map(keys.of, remains_of(at, fail.step))], "instead": instead}
 
     def every(
@@ -170,24 +170,50 @@ class Trying:
             try:
                 return _retune(trial, at, grip.step, grip.place, factors)
             except StepsRefused as refused:
-                raise self._of_number(at, loop, asked["value"], refused) from None
+                raise self._of_number(cursor, at, (loop, grip, asked["value"]), refused) from None
         thing = steps.take(trial, at, self.desk, asked)
         return trial, thing, trial.node.label
 
     def _of_number(
-        self, at: HistoryNode, loop: Var, value: int, refused: StepsRefused
+        self, cursor: Schedule, at: HistoryNode, held: tuple[Var, Grip, int], refused: StepsRefused
     ) -> StepsRefused:
         """The refusal in the words of a number that is held, with its steps as the history has."""
+        loop, _, value = held
         name = self.desk.names(at.func).about[self.desk.keys.of(loop)]["name"]
-        told = refused.told_of(f"let `{name}` be {value}", lambda n: at.after(n).id)
-        if beside := refused.beside:
-            threads = count_text(constant_extent(beside) or 1, "thread")
+        told = refused.told_of(f"let `{name}` be {value}", name, lambda n: at.after(n).id)
+        if refused.apart is None:
+            return told
+        own, beside = refused.apart
+        turns = constant_extent(own)
+        if turns is not None and self._takes_along(cursor, at, (beside.loop_var, turns), held):
+            tied = f"`{beside.loop_var.name}` to {turns}: what is tied to it follows"
+            told.hint, told.instead = f"drag the number of {tied}", beside.loop_var
+        elif (threads := _threads(at, refused.step)) is not None:
             told.hint = f"choose a number with which there are {threads}, as now"
-            if _drags(at, beside.loop_var, self.desk):
-                told.hint = (
-                    f"drag the number of `{beside.loop_var.name}`: what is tied to it follows"
-                )
         return told
+
+    def _takes_along(
+        self,
+        cursor: Schedule,
+        at: HistoryNode,
+        dragged: tuple[Var, int],
+        held: tuple[Var, Grip, int],
+    ) -> bool:
+        """Whether what is `held` would have its number if another one were `dragged` to its own."""
+        (other, number), (loop, own, value) = dragged, held
+        grip = grip_of(at, other, self.desk.offered) if at.holds(other) else None
+        if other is loop or grip is None or number not in grip.ways:
+            return False
+        if grip.step is None or own.step is None:
+            return False
+        trial = cursor.trial()
+        steps.stand(trial, at)
+        try:
+            trial, *_ = _retune(trial, at, grip.step, grip.place, [*grip.ways[number]])
+        except Fail:
+            return False
+        node = trial.node.after(own.step)
+        return _extent(node, node.keys[own.place]) == value
 
     def _held(
         self, at: HistoryNode, asked: Mapping[str, Any]
@@ -227,7 +253,16 @@ def _retune(
     return trial, made, "; ".join(told)
 
 
-def _drags(at: HistoryNode, loop: Var, desk: Desk) -> bool:
-    """Whether the program of `at` has the number of that loop, which can be dragged."""
-    grip = grip_of(at, loop, desk.offered) if at.holds(loop) else None
-    return grip is not None and grip.step is not None
+def _threads(at: HistoryNode, number: int) -> str | None:
+    """How many threads, or blocks, the loop makes that the `number`-th step bound."""
+    for loop in remains_of(at, number):
+        if isinstance(loop, Var) and (turns := _extent(at, loop)):
+            bound = at.places[at.func_name].loops[loop].thread or ""
+            return count_text(turns, "block" if bound.startswith("block") else "thread")
+    return None
+
+
+def _extent(node: HistoryNode, loop: Key) -> int | None:
+    """How often a loop runs in the program of `node`."""
+    assert isinstance(loop, Var)
+    return constant_extent(node.places[node.func_name].loops[loop])
