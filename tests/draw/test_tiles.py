@@ -341,3 +341,30 @@ def main(A: T.Buffer((4, 8, 16), "float32"), B: T.Buffer((), "float32")):
 """)
     scene = view(func, i=2)
     assert {s.of.buffer for s in scene.shapes} >= {"A", "B"}
+
+
+IN_PLANES = """
+@T.prim_func
+def main(A: T.Buffer((4, 8, 8), "float32")):
+    for t in T.thread_binding(8, thread="blockIdx.x"):
+        for p, j in T.grid({count}, 8):
+            with T.block("A"):
+                vp, vi, vj = T.axis.remap("SSS", [p, t, j])
+                A[vp + 1, vi, vj] = A[0, vi, vj] * T.float32(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "title", "near"),
+    [
+        (1, "A 2 of 4 of 8×8", "A ↗ × 1 in 2 of 4"),  # one is read, another one is written
+        (2, "A 3 of 4 of 8×8", "A ↗ × 2 in 3 of 4"),
+        (3, "A 4 of 8×8", "A ↗ × 3"),
+    ],
+)
+def test_planes_are_those_of_all_that_is_touched(count: int, title: str, near: str) -> None:
+    func = parsed(IN_PLANES.format(count=count))
+    made = draw.picture_of(func, "tiles", select={"block": 2})
+    titles = [words.label for strip in made.strips for words in strip.shapes
+              if isinstance(words, Words) and words.role == "strong"]  # fmt: skip
+    assert titles == [title, near]

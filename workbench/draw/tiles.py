@@ -8,6 +8,8 @@ from functools import cache
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 from workbench.draw.colours import times_each
 from workbench.draw.fields import Placed, fields_of
 from workbench.draw.layout import LEFT, LINE, WIDTH, Size, Spot, fitting
@@ -42,11 +44,13 @@ from workbench.draw.sheets import (
     trio_of,
     whole,
 )
-from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns, Values
+from workbench.insight import Axis, Digit, Region, Tile, Tiles, Touch, Turns, Values
 
 PRODUCT = (("row", "step"), ("step", "column"), ("row", "column"))  # sides that its sheets share
 DONE = {"read": "read", "write": "written"}
 LEVELS = ("whole", "block", "thread", "registers")
+MOST_PLANES = 1 << 16
+"""In how many planes of a sheet something is, is counted one by one in so many, at most."""
 """How near the picture is: all of the buffers, what a block touches, a thread, its registers."""
 
 
@@ -441,12 +445,29 @@ def _often(found: Regions) -> str:
 
 
 def _planes(tile: Tile) -> int | None:
-    """In how many of the planes that lie over each other in a sheet, if surely not in all."""
-    found = regions(tile)
-    if not found or not (touch := found[-1][1]).exact:
+    """In how many of the planes that lie over each other in a sheet, if surely not in all.
+
+    Of what is touched, in whatever way, all together.
+    """
+    over = tile.shape[:-2]
+    known = all(touch.exact or touch.pieces for touch in tile.touches)
+    moves = {(touch.moves or ((),) * len(touch.region))[:-2] for touch in tile.touches}
+    if not known or len(moves) != 1:  # what moves apart may be in as many planes, or in more
         return None
-    some = prod(n for _, n, _ in touch.region[:-2])
-    return some if some < prod(tile.shape[:-2]) else None
+    regions = (region for touch in tile.touches for region in touch.pieces or (touch.region,))
+    boxes = {region[:-2] for region in regions}
+    some = prod(n for _, n, _ in boxes.pop()) if len(boxes) == 1 else _covered(over, boxes)
+    return some if some is not None and some < prod(over) else None
+
+
+def _covered(over: tuple[int, ...], boxes: Collection[Region]) -> int | None:
+    """How many of the planes are in one of the boxes; None of too many planes to look at each."""
+    if prod(over) > MOST_PLANES:
+        return None
+    planes = np.zeros(over, dtype=bool)
+    for box in boxes:
+        planes[tuple(slice(first, first + n * step, step) for first, n, step in box)] = True
+    return int(planes.sum())
 
 
 def _shape(shape: tuple[int, ...]) -> str:

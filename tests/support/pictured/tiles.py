@@ -221,11 +221,11 @@ class _Tiles:
         self.tally.among("times on sheets", text, known, f"{name} {arrow}")
 
     def planes(self, name: str, some: int, every: int, found: Sequence[Touched]) -> None:
-        """In how many of the planes of a sheet it is: those of a block, or of all together."""
+        """In how many of the planes of a sheet a selection is."""
         shape = self.log.buffers[name].shape
         self.tally.same("planes of a sheet", every, prod(shape[:-2]), name)
-        cells = [own for one in found for own in parts(one, name, (False, True))]
-        known = {len({cell[:-2] for cell in own}) for own in cells}
+        touched = [[*accesses_of(one, name, False), *accesses_of(one, name, True)] for one in found]
+        known = {len({cell[:-2] for cell in own}) for own in touched}
         self.tally.among("planes that are touched", some, known, name)
 
     def cells(self, rect: Rect, near: str) -> None:
