@@ -412,6 +412,27 @@ def test_keys_and_forms_try_too(plain: Plain, sch: wb.Schedule) -> None:
     assert len(sch.history) == 25
 
 
+@pytest.mark.parametrize("pressed", ["tab", "name"])
+def test_a_press_beside_a_form_that_is_tried_closes_it_and_does_what_it_is_for(
+    plain: Plain, sch: wb.Schedule, pressed: str
+) -> None:
+    made = wb.lab(sch, panes=["TensorIR", "tiles", "memory"], costs=[])
+    lab = plain.open([made]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    lab.locator(".wb-place", has_text="loop k_0").first.click()
+    lab.locator(".wb-verb").get_by_text("unroll", exact=True).click()
+    expect(lab.locator(".wb-program.wb-would")).to_be_visible()
+    if pressed == "tab":
+        lab.get_by_role("tab", name="memory").click()
+        expect(lab.get_by_role("tab", name="memory")).to_have_attribute("aria-selected", "true")
+        expect(lab.locator(".wb-menu")).to_be_hidden()
+    else:
+        mark(lab, "i_0").click()
+        expect(lab.locator(".wb-menu h4")).to_have_text("loop i_0")
+    expect(lab.locator(".wb-program.wb-would")).to_have_count(0)
+    expect(lab.locator(".wb-would-head")).to_be_hidden()
+
+
 def test_a_saved_page_tries_the_numbers_that_it_was_given(
     browser: Browser, sch: wb.Schedule, tmp_path: Path
 ) -> None:

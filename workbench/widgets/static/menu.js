@@ -80,9 +80,10 @@ export function verbMenu(lab, trying, would, asked_) {
     box.place();
   }
 
-  function closed(inside) {
+  function closed(inside, pressed) {
     choose(null);
-    trying.drop();
+    if (pressed) setTimeout(trying.drop); // drawn anew, what is pressed would hear of no click
+    else trying.drop();
     const focus = () => back(lab.at === at ? key : lab.place)?.focus({ preventScroll: true });
     if (inside) queueMicrotask(focus); // once the program is drawn as it is
   }

@@ -93,8 +93,9 @@ function wholeLines(node, lines, room) {
  * the thing as it is drawn now, and does nothing for the press that has just closed it there.
  * Escape closes it and goes no further; a press elsewhere closes it, but for one on its `own`
  * buttons, and Tab where that leaves it, and so does its thing when that is gone. The focus goes
- * back to the thing, if it was inside; `closed` is told whether it was. Where it has less room than
- * it needs, it ends between two of its `lines`.
+ * back to the thing, if it was inside; `closed` is told whether it was, and whether a press closed
+ * it, which is still under way. Where it has less room than it needs, it ends between two of its
+ * `lines`.
  */
 export function popup(node, closed = () => {}, own = [], lines = () => []) {
   node.popover = "auto";
@@ -175,7 +176,7 @@ export function popup(node, closed = () => {}, own = [], lines = () => []) {
     setTimeout(() => (left = null)); // late where much is to do: a key may come before
     const inside = holdsFocus();
     if (inside) thing?.focus({ preventScroll: true });
-    closed(inside);
+    closed(inside, pressed);
   });
   return { open, close, place, isOpen };
 }
