@@ -125,7 +125,7 @@ TRIES = """({ tryOut }, { changes, expects }) => {
     ("changes", "expects", "told"),
     [
         ("", False, ["four", 1, "four", True, 0]),  # it is kept, with its costs
-        ("before", False, ["four", 2, None, False, 0]),  # what came was of other panes
+        ("before", False, [None, 3, None, False, 0]),  # what came was of other panes: asked again
         ("weighing", False, ["four", 2, None, False, 0]),
         ("", True, [None, 1, "four", False, 0]),  # nobody is there yet: nothing is taken
     ],

@@ -412,6 +412,26 @@ def test_keys_and_forms_try_too(plain: Plain, sch: wb.Schedule) -> None:
     assert len(sch.history) == 25
 
 
+def test_a_number_that_is_held_is_tried_in_a_pane_that_keys_choose(
+    plain: Plain, sch: wb.Schedule
+) -> None:
+    made = wb.lab(sch, panes=["TensorIR", "CUDA", "tiles"], costs=[])
+    lab = plain.open([made]).locator(".wb-lab")
+    lab.evaluate(QUIET)
+    lab.get_by_role("tab", name="TensorIR").focus()
+    drag(number(lab, "i_2"), 1)
+    told = expect(lab.locator(".wb-would-head"))
+    told.to_contain_text("would be split(i, factors=[None, 4, 8])")
+    plain.page.keyboard.press("ArrowRight")
+    plain.page.keyboard.press("Enter")
+    expect(lab.get_by_role("tab", name="CUDA")).to_have_attribute("aria-selected", "true")
+    expect(lab.locator(".wb-program .wb-body")).to_contain_text("float C_local[32]")
+    told.to_contain_text("would be split(i, factors=[None, 4, 8])")
+    plain.page.keyboard.press("Escape")
+    plain.page.mouse.up()
+    expect(lab.locator(".wb-program .wb-body")).to_contain_text("float C_local[16]")
+
+
 @pytest.mark.parametrize("pressed", ["tab", "name"])
 def test_a_press_beside_a_form_that_is_tried_closes_it_and_does_what_it_is_for(
     plain: Plain, sch: wb.Schedule, pressed: str

@@ -28,6 +28,7 @@ export function tryOut(lab, draw) {
   let next = null; // the one to ask about then
   let likely = null; // a step that the hand may come to, to ask about when nothing else is
   let at = lab.at; // the node that steps start from
+  let panes = lab.view; // those that it was asked for
   const kept = new Map(); // what was answered of what is shown, by the step
   let of = []; // what that is
   lab.tried = null;
@@ -114,10 +115,12 @@ export function tryOut(lab, draw) {
       // the hand came to it meanwhile
       const come = next && stepKey(next.step) === stepKey(flying.step);
       const { step, how } = come ? next : flying;
-      if (answers() && flying.of === of) keep(step, said.tried); // else it is of other panes
+      const fits = answers() && flying.of === of; // else it is of other panes
       flying = null;
       if (come) next = null;
-      if (how) show(said.tried, step, how);
+      if (fits) keep(step, said.tried);
+      if (how && fits) show(said.tried, step, how);
+      else if (how) next ??= { step, how };
       else stick(null);
     } else if (said.seq === lab.tried?.seq) {
       Object.assign(lab.tried, said.tried); // what it costs
@@ -171,11 +174,17 @@ export function tryOut(lab, draw) {
     if (step) lab.send({ do: "apply", ...step });
   }
 
-  /** What is tried is of the program that is shown; of another, it is tried no more. */
+  /** What is tried is of the program that is shown; of another it is tried no more, and in other
+   * panes anew. */
   function follow() {
     if (lab.at !== at || lab.gone) drop();
-    else if (lab.offline && lab.tried) Object.assign(lab.tried, inPanes(lab.tried));
-    at = lab.at;
+    else if (lab.tried && lab.offline) Object.assign(lab.tried, inPanes(lab.tried));
+    else if (lab.tried && lab.view !== panes) {
+      const { step, passing } = lab.tried;
+      lab.tried = null;
+      ask(step, { passing });
+    }
+    [at, panes] = [lab.at, lab.view];
   }
 
   return { ask, moves, expect, heard, drop, take, follow };
