@@ -100,6 +100,19 @@ def test_a_page_holds_what_was_chosen_until_it_is_answered(page: Page, seed: int
     assert not waits
 
 
+def test_a_page_goes_on_after_an_answer_that_failed(page: Page):
+    fails = """({ playedModel }) => {
+      const model = playedModel(() => {});
+      model.hear({ told: { at: 3, setup: {} } });
+      model.set("at", 2);
+      model.save_changes();
+      model.fail("MemoryError");
+      model.hear({ told: { at: 4 } });
+      return [model.get("at"), model.get("status").kind];
+    }"""
+    assert call(page, "played.js", fails) == [4, "failed"]
+
+
 TRIES = """({ tryOut }, { changes, expects }) => {
   const [asked, sent] = [[], []];
   const lab = { at: 1, page: {}, view: {}, place: "L1", answers: {} };

@@ -228,6 +228,21 @@ def test_a_refused_number_names_none_that_does_not_go_either() -> None:
         assert page["refusal"]["hint"] == said and page["instead"] is None
 
 
+def test_two_labs_that_try_the_same_number_and_take_it_go_on_at_it() -> None:
+    sch = finished()
+    labs = [wb.lab(sch), wb.lab(sch)]
+    step = {"place": key_of(labs[0], "i_2"), "value": 8}
+    told = [tried(lab, **step)["told"] for lab in labs]
+    for lab in labs:
+        lab.session.ask({"do": "apply", **step})
+    pages = [lab.session.page for lab in labs]
+    places = [lab.session.state["place"] for lab in labs]
+    assert told[0] == told[1] and labs[0].at == labs[1].at
+    assert [page["names"][key]["name"] for page, key in zip(pages, places, strict=True)] == [
+        "i_2"
+    ] * 2
+
+
 def test_a_number_of_the_last_step_promises_no_steps_after_it() -> None:
     for steps_after in (0, 2):
         sch = wb.Schedule(parse(ADD))

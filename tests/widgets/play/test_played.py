@@ -69,6 +69,19 @@ def test_a_page_is_told_all_of_the_lab_and_steps_lead_its_address():
     assert refused["told"]["at"] == 4 and refused["told"]["status"]["kind"] == "refused"
 
 
+def test_a_place_that_a_step_has_taken_away_is_not_chosen_after_it():
+    """The page chose it before it was told of the step."""
+    played, news = opened(link(wb.Schedule(parse(ADD)).node, HOME))
+    assert played is not None
+    names = news[0]["told"]["page_0"]["names"]
+    loop = next(key for key, one in names.items() if one["name"] == "i")
+    step = {"do": "apply", "verb": "split", "place": loop, "args": {"factors": "[2, 4]"}}
+    ask(played, news, message=step)
+    (told,) = ask(played, news, chosen={"place": loop})
+    page = played._session.page
+    assert told["told"]["place"] in page["names"] and loop not in page["names"]
+
+
 def test_a_run_is_told_of_before_it_is_done():
     played, news = opened(bound())
     assert played is not None

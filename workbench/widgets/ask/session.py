@@ -211,10 +211,10 @@ class Session:
             steps.stand(self.cursor, self.history[self.at])
             self._say(self._said(self.cursor.node))
             self._save()
-            func = self.cursor.node.func
-            if self.state["place"] not in self.desk.names(func).about:
-                places = list(self.desk.places(func))
-                self._put(place=steps.useful(self.cursor, self.desk, places))
+        func = self.cursor.node.func
+        if self.state["place"] not in self.desk.names(func).about:
+            places = list(self.desk.places(func))
+            self._put(place=steps.useful(self.cursor, self.desk, places))
         if not self.view.guess:
             self.desk.unask()
             self._reveal()

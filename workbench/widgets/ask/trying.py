@@ -131,7 +131,11 @@ class Trying:
         trial, thing, told = self._try(cursor, at, asked)
         self._made.clear()
         steps.stand(cursor, at)
+        tried = trial.node
         cursor.adopt(trial)
+        if "value" in asked and not cursor.node.holds(thing):  # another lab took it meanwhile
+            born = tried.first_with(thing)
+            thing = cursor.node.after(born.depth).keys[born.keys.index(thing)]
         if "value" in asked and cursor.node.parent is not at:
             words = f"Took {told}"
             if cursor.node.parent is not at.parent:

@@ -33,6 +33,7 @@ export function playedModel(ask) {
       if (said) tell("msg:custom", said);
     },
     fail(why) {
+      sent.length = 0; // which of these has no answer now is not known
       const headline = `Python ended: ${why}`;
       const hint = "load the page again: the steps to this program stand in its address";
       state.status = { kind: "failed", text: headline, error: { headline, hint } };
