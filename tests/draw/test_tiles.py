@@ -368,3 +368,31 @@ def test_planes_are_those_of_all_that_is_touched(count: int, title: str, near: s
     titles = [words.label for strip in made.strips for words in strip.shapes
               if isinstance(words, Words) and words.role == "strong"]  # fmt: skip
     assert titles == [title, near]
+
+
+BARE = """
+@T.prim_func
+def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32"),
+         C: T.Buffer((8, 16), "float32")):
+    for i in range(8):
+        for j in range(16):
+            B[i, j] = A[i, j] * T.float32(2)
+        for j in range(4):
+            C[i, j] = B[i, j] + A[i, 15 - j]
+"""
+
+
+def test_loops_of_one_name_around_statements_in_no_block_are_told_apart_by_what_they_store():
+    func = parsed(BARE)
+    axes = {axis.key: axis.extent for axis in insight.axes(func)}
+    assert axes == {"i": 8, "j of B": 16, "j of C": 4}
+    caption = draw.picture_of(func, "tiles", select={"j of C": 2}).caption
+    assert caption.splitlines() == [
+        "With j of C = 2:",
+        "A: reads one column (8 cells), each once.",
+        "B: reads one column (8 cells), each once.",
+        "C: writes one column (8 cells), each once.",
+    ]
+    assert [one["label"] for one in wb.lab(wb.Schedule(func)).session.page["places"]] == [
+        "loop i", "loop j of B", "loop j of C"
+    ]  # fmt: skip

@@ -30,7 +30,7 @@ class Axis:
     """Something that can be chosen: a slider.
 
     `key` is what `select` takes: "blockIdx.x", "threadIdx.y", or a loop's printed name (with
-    " of " and its block's name where two loops share it). `role` is "block", "thread", "virtual",
+    " of " and its block's, or stored buffer's, name where two loops share it). `role` is "block", "thread", "virtual",
     "reduce" or "serial". `selected` is None while the whole range is shown.
     """
 
@@ -336,9 +336,9 @@ def _moved(
 def _keys(found: Sequence[Access]) -> dict[str, list[Loop]]:
     """Every axis by its key: blocks, threads, then loops as they stand in the program."""
     loops: dict[Loop, str] = {}
-    for access in found:
-        for loop in access.loops:
-            loops.setdefault(loop, access.stage)
+    for access in sorted(found, key=lambda one: not (one.stage or one.writes)):
+        for loop in access.loops:  # of a statement in no block, what it stores
+            loops.setdefault(loop, access.stage or access.buffer.name)
     names = [loop.name for loop in loops]
     keys: dict[str, list[Loop]] = {}
     for loop, stage in loops.items():

@@ -16,6 +16,7 @@ from workbench.ir import (
     For,
     PrimFunc,
     Var,
+    stores,
     walk,
     walk_statements,
 )
@@ -155,5 +156,7 @@ def place_text(func: PrimFunc, thing: object) -> str:
 
 
 def _blocks_in(known: Places, loop: For) -> str:
+    """The blocks that it is around; of statements in none, what they store."""
     blocks = [realize.block.name for realize in known.blocks_under(loop)]
+    blocks = blocks or [*dict.fromkeys(store.buffer.name for store in stores(loop))]
     return " and ".join(blocks) if len(blocks) < 3 else f"{blocks[0]} to {blocks[-1]}"
