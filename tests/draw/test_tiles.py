@@ -390,7 +390,7 @@ def test_loops_of_one_name_around_statements_in_no_block_are_told_apart_by_what_
     assert caption.splitlines() == [
         "With j of C = 2:",
         "A: reads one column (8 cells), each once.",
-        "B: reads one column (8 cells), each once.",
+        "B: reads one column (8 cells), each once; written before the loop over j of C.",
         "C: writes one column (8 cells), each once.",
     ]
     assert [one["label"] for one in wb.lab(wb.Schedule(func)).session.page["places"]] == [

@@ -29,9 +29,10 @@ MOST_PIECES = 64  # virtual threads whose cells are told apart
 class Axis:
     """Something that can be chosen: a slider.
 
-    `key` is what `select` takes: "blockIdx.x", "threadIdx.y", or a loop's printed name (with
-    " of " and its block's, or stored buffer's, name where two loops share it). `role` is "block", "thread", "virtual",
-    "reduce" or "serial". `selected` is None while the whole range is shown.
+    `key` is what `select` takes: "blockIdx.x", "threadIdx.y", or a loop's printed name (where two
+    loops share it with " of " and the name of its block or, in none, of what it stores). `role` is
+    "block", "thread", "virtual", "reduce" or "serial". `selected` is None while the whole range is
+    shown.
     """
 
     key: str
