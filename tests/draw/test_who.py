@@ -375,6 +375,22 @@ def test_what_is_inside_a_block_stands_below_all_blocks():
     assert all(not (s.y < head.y < s.y + s.height) for s in boxes)
 
 
+def test_threads_inside_a_block_that_have_no_room_are_counted():
+    sch = wb.Schedule(parsed(VECTOR_ADD))
+    i_0, i_1 = sch.split("i", [None, 128])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    picture = draw.picture_of(sch.func, "who")
+    assert picture.strips[0].words[-1] == "… thread 127: C[127]"
+    for (scene,) in picture.low:
+        inside = scene.words[scene.words.index("for example, inside block 0:") + 1 :]
+        threads = [s.of.thread for s in scene.shapes if isinstance(s, Rect) and s.of.thread]
+        assert f"and {128 - len(threads)} more" in inside
+        assert threads[-1] == (127, 0, 0) and threads[:-1] == [
+            (k, 0, 0) for k in range(len(threads) - 1)
+        ]
+
+
 AGAIN = """
 @T.prim_func
 def main(A: T.Buffer((16, 12), "float32"), C: T.Buffer((16, 12), "float32")):

@@ -310,25 +310,33 @@ def _groups(who: Who, of: Loops, few: int | None) -> Scene:
     """
     columns = _columns(who)
     drawn = _drawn(who, columns, few)
-    hidden = len(who.groups) - len(drawn) + who.left_out
-    more = f"and {hidden:,} more"
-    if who.left_out and len(who.groups) < MOST_GROUPS:  # some that were looked at have no cell
-        more = f"and up to {hidden:,} more"
-    elif not few:
-        more = f"and {hidden:,} more before {drawn[-1].label}"
+    hidden, more = _rest(who.groups, who.left_out, drawn)
+    if not few and "up to" not in more:
+        more = f"{more} before {drawn[-1].label}"
     shapes, y = _boxes(who, drawn, columns, 0.0, of, few, more if few and hidden else "")
     if hidden and not few:
         shapes, y = [*shapes, _note(more, y)], y + NOTE
     if who.zoom:
         around = (one.label for one in who.groups if one.block == who.zoom[0].block)
         shapes.append(_note(f"for example, inside {next(around, 'the first block')}:", y))
-        inside, y = _boxes(who, who.zoom[:columns], columns, y + NOTE, of, few)
+        threads, last, rest = who.zoom[:columns], who.zoom[-1], ""
+        is_cut = len(who.zoom) > columns
+        if is_cut and few and columns > 2:  # of two none makes room
+            threads = (*who.zoom[: columns - 2], last)
+            _, rest = _rest(who.zoom, who.zoom_left_out, threads)
+        inside, y = _boxes(who, threads, columns, y + NOTE, of, few, rest)
         shapes += inside
-        if len(who.zoom) > columns and not few:
-            last = who.zoom[-1]
+        if is_cut and not few:
             shapes.append(_note(f"… {last.label}: {region_text(who.buffer, last)}", y))
             y += NOTE
     return Scene(WIDE, y, tuple(shapes), free=True)
+
+
+def _rest(groups: Sequence[Group], left_out: int, drawn: Sequence[Group]) -> tuple[int, str]:
+    """How many of them, and of those that are not listed, are not drawn, and that in words."""
+    hidden = len(groups) - len(drawn) + left_out
+    up_to = "up to " if left_out and len(groups) < MOST_GROUPS else ""  # some have no cell
+    return hidden, f"and {up_to}{hidden:,} more"
 
 
 def _drawn(who: Who, columns: int, few: int | None = None) -> Sequence[Group]:

@@ -241,11 +241,13 @@ class _Who:
             (r"◷", lambda _: None),
             (r"and ([\d,]+) more threads without a cell", lambda m: self.rest_idle(m[1])),
             (r"and up to ([\d,]+) more", lambda m: self.tally.same(
-                "groups that are not drawn", int(m[1].replace(",", "")) >= every - self.drawn(),
-                True)),
+                "groups that are not drawn", int(m[1].replace(",", "")) >=
+                (len(self.inside()) - self.drawn_inside() if self.is_inside(words)
+                 else every - self.drawn()), True)),
             (r"([\d,]+) threads? without a cell", lambda m: self.tally.same(
                 "threads without a cell", int(m[1].replace(",", "")), self.resting())),
-            (r"and ([\d,]+) more", lambda m: self.rest(m[1], self.first_drawn())),
+            (r"and ([\d,]+) more", lambda m: self.rest_inside(m[1]) if self.is_inside(words)
+             else self.rest(m[1], self.first_drawn())),
             (r"and ([\d,]+) more before (.*)", lambda m: self.rest(m[1], m[2])),
             (r"for example, inside ((?:block|thread) .*):", lambda m: self.tally.among(
                 "blocks that are shown inside", self.point(m[1].partition(" ")[2], "block"),
@@ -265,18 +267,45 @@ class _Who:
         first = next(unit for unit in units if any(t.startswith(unit) for t in titles))
         return sum(title.startswith(first) for title in titles)
 
+    def is_inside(self, words: Words) -> bool:
+        """Whether it stands among the threads of the first block."""
+        heads = (w.y for w in words_of(self.picture) if w.label.startswith("for example, inside "))
+        return words.y > min(heads, default=float("inf"))
+
+    def drawn_inside(self) -> int:
+        """How many threads of the first block are drawn."""
+        titles = {s.of.title for s in shapes_of(self.picture) if s.of.cells and s.of.title}
+        return sum(title.startswith(("thread", "warp")) for title in titles)
+
+    def inside(self) -> set[Cell]:
+        """The threads of the first block that are told apart."""
+        first = min(self.groups_there("block"), key=lambda b: b[::-1])
+        return self.told_apart("thread", first)
+
+    def rest_inside(self, count: str) -> None:
+        every = self.inside()
+        if self.drawn_inside() > len(every):  # all are there, also those that have the same cells
+            first = min(self.groups_there("block"), key=lambda b: b[::-1])
+            every = {e.thread for own in self.by_cell.values() for e in own if e.block == first}
+        self.tally.same("groups that are not drawn", int(count.replace(",", "")),
+                        len(every) - self.drawn_inside(), "inside")  # fmt: skip
+
     def groups_there(self, unit: str) -> set[Cell]:
         if not any(axis.startswith(unit) for axis in self.bound()):
             return set()
         every = (e for own in self.by_cell.values() for e in own)
         return {getattr(e, unit) for e in every if self.is_bound(e, unit)}
 
-    def told_apart(self, unit: str) -> set[Cell]:
-        """The blocks, or threads, one of those that have cells of their own at the same places."""
+    def told_apart(self, unit: str, block: Cell | None = None) -> set[Cell]:
+        """The blocks, or threads, one of those that have cells of their own at the same places.
+
+        All of them, or the threads of a `block`.
+        """
         cells: dict[Cell, set[Cell]] = defaultdict(set)
         for index, own in self.by_cell.items():
             for event in own:
-                cells[getattr(event, unit)].add(index)
+                if block in (None, event.block):
+                    cells[getattr(event, unit)].add(index)
         matters = [
             len({(*at[:axis], *at[axis + 1 :], frozenset(of)) for at, of in cells.items()})
             > len({(*at[:axis], *at[axis + 1 :]) for at in cells})
