@@ -254,6 +254,7 @@ def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):
     for _ in range(2):  # from the verbs through the bar out of the menu
         keys.press("Shift+Tab")
     expect(lab.locator(".wb-menu")).to_be_hidden()
+    expect(lab.locator(".wb-place:focus")).to_contain_text("loop i_0")
 
 
 def test_names_of_places_are_whole_and_keys_lead_to_all(plain: Plain):

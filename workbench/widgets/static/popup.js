@@ -93,9 +93,9 @@ function wholeLines(node, lines, room) {
  * the thing as it is drawn now, and does nothing for the press that has just closed it there.
  * Escape closes it and goes no further; a press elsewhere closes it, but for one on its `own`
  * buttons, and Tab where that leaves it, and so does its thing when that is gone. The focus goes
- * back to the thing, if it was inside; `closed` is told whether it was, and whether a press closed
- * it, which is still under way. Where it has less room than it needs, it ends between two of its
- * `lines`.
+ * back to the thing, if it was inside, or left it by Tab; `closed` is told whether it does, and
+ * whether a press closed it, which is still under way. Where it has less room than it needs, it
+ * ends between two of its `lines`.
  */
 export function popup(node, closed = () => {}, own = [], lines = () => []) {
   node.popover = "auto";
@@ -105,6 +105,7 @@ export function popup(node, closed = () => {}, own = [], lines = () => []) {
   let low = false; // whether it stands below the thing, and has been read there
   let left = null; // the thing that it was closed at by the press which is under way
   let pressed = true; // whether it is a press that closes it
+  let tabbed = false; // or Tab, which led out of it
 
   const isOpen = () => node.matches(":popover-open");
 
@@ -143,7 +144,12 @@ export function popup(node, closed = () => {}, own = [], lines = () => []) {
   const holdsFocus = () => node.contains(node.getRootNode().activeElement);
   const onKey = (event) => {
     if (!isOpen()) return watch(false); // the lab was taken away with it
-    if (event.key === "Tab") setTimeout(() => holdsFocus() || close());
+    if (event.key === "Tab")
+      setTimeout(() => {
+        tabbed = !holdsFocus();
+        if (tabbed) close();
+        tabbed = false;
+      });
     if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
@@ -174,7 +180,7 @@ export function popup(node, closed = () => {}, own = [], lines = () => []) {
     const thing = find();
     if (pressed) left = thing;
     setTimeout(() => (left = null)); // late where much is to do: a key may come before
-    const inside = holdsFocus();
+    const inside = tabbed || holdsFocus(); // Tab goes on from the thing, not from the page's end
     if (inside) thing?.focus({ preventScroll: true });
     closed(inside, pressed);
   });
