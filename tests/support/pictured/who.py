@@ -240,13 +240,13 @@ class _Who:
             (r"(\d+)", lambda _: None),  # see `heads`
             (r"◷", lambda _: None),
             (r"and ([\d,]+) more threads without a cell", lambda m: self.rest_idle(m[1])),
-            (r"and up to ([\d,]+) more", lambda m: self.tally.same(
+            (r"(?:and )?up to ([\d,]+) more", lambda m: self.tally.same(
                 "groups that are not drawn", int(m[1].replace(",", "")) >=
                 (len(self.inside()) - self.drawn_inside() if self.is_inside(words)
                  else every - self.drawn()), True)),
             (r"([\d,]+) threads? without a cell", lambda m: self.tally.same(
                 "threads without a cell", int(m[1].replace(",", "")), self.resting())),
-            (r"and ([\d,]+) more", lambda m: self.rest_inside(m[1]) if self.is_inside(words)
+            (r"(?:and )?([\d,]+) more", lambda m: self.rest_inside(m[1]) if self.is_inside(words)
              else self.rest(m[1], self.first_drawn())),
             (r"and ([\d,]+) more before (.*)", lambda m: self.rest(m[1], m[2])),
             (r"for example, inside ((?:block|thread) .*):", lambda m: self.tally.among(
