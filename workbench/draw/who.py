@@ -382,7 +382,7 @@ def _boxes(
     shapes: list[Shape] = []
     if more:
         x, top = places.pop(-2)
-        said = longest((more,), wide - EDGE) or more.removeprefix("and ")
+        said = longest((more,), wide - 4) or more.removeprefix("and ")
         shapes.append(Words(said, x + wide / 2, top + high / 2 + 4, "muted"))
     for k, (group, (x, top)) in enumerate(zip(groups, places, strict=False)):
         label = "" if level is None else _form(group.forms, level)
