@@ -130,6 +130,22 @@ def test_the_parts_of_a_term_are_all_of_it_and_the_bottleneck_is_the_longest():
                 assert sum(part.us for part in one.parts) == pytest.approx(one.us)
 
 
+def test_what_no_thread_ever_does_is_no_part_of_a_term():
+    """Of eight threads two store, and neither of them loads."""
+    (kernel,) = built("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            T.where(i < 2)
+            B[v] = T.if_then_else(v >= 4, A[v], T.float32(1))
+""")
+    found = insight.modelled([kernel], H200)
+    assert found.terms
+    assert all(part.buffer == "B" and part.us > 0 for t in found.terms for part in t.parts)
+
+
 def test_turns_that_nobody_unrolls_are_written_out_as_far_as_they_are_short():
     _, steps, tiles = SCHEDULES[1]
     (kernel,) = wb.build(steps(wb.Schedule(matmul(64)), *tiles)).kernels

@@ -295,12 +295,12 @@ class Launch:
 
 
 def _parts(shares: Iterable[tuple[Access, float]]) -> tuple[Part, ...]:
-    """What each statement has for each buffer, the longest first."""
+    """What each statement that asks for any has for each buffer, the longest first."""
     total: dict[tuple[str, str], float] = {}
     for access, us in shares:
         key = statement_of(access), access.buffer.name
         total[key] = total.get(key, 0.0) + us
-    parts = [Part(statement, buffer, us) for (statement, buffer), us in total.items()]
+    parts = [Part(statement, buffer, us) for (statement, buffer), us in total.items() if us]
     return tuple(sorted(parts, key=lambda part: -part.us))
 
 
