@@ -313,6 +313,8 @@ def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain
     plain.page.set_viewport_size({"width": 1280, "height": 720})
     lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
     answer(lab)  # until then the pictures are covered
+    lab.scroll_into_view_if_needed()
+    before = lab.locator(".wb-machine").bounding_box()
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.get_by_text("same in both")).to_be_visible()  # of tiles
     expect(lab.locator(".wb-compare .wb-drawn")).to_have_count(1)
@@ -343,6 +345,11 @@ def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain
     plain.page.wait_for_function(BOTH_INSIDE, arg=pane.element_handle())
     one, other = pane.evaluate(SCALES)
     assert abs(one - other) < 0.01
+    lab.get_by_role("button", name="stop comparing").first.click()
+    expect(pane).to_be_hidden()
+    after = lab.locator(".wb-machine").bounding_box()
+    assert before and after
+    assert (after["x"], after["width"]) == (before["x"], before["width"])
     expect(lab.locator(".wb-program .wb-tabs")).to_be_hidden()  # the programs stay TensorIR
     expect(lab.get_by_role("tab", name="memory")).to_be_visible()
     plain.page.set_viewport_size({"width": 829, "height": 598})
