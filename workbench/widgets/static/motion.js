@@ -160,6 +160,7 @@ export function motionIn(root) {
   }
 
   function moveWords(words, old) {
+    if (!old.size) return; // they were, or are, in what is hidden
     if (Math.abs(old.size - 1) < 0.01 && isNear({ ...words, ...old }, words)) return;
     moves(words.shape, { translate: shift(words, old), scale: String(old.size) });
   }
