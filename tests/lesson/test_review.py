@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from benchmarks.matmuls import matmul
 from tests.widgets.programs import ADD, bind_both, parse, send
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.lesson import collect
 from workbench.lesson.questions import LESSONS
 from workbench.lesson.review import MIME
+from workbench.widgets.page.guess import Guess, weighed
 
 
 @pytest.fixture
@@ -144,6 +146,29 @@ def test_one_damaged_record_costs_nobody_else_a_line(tmp_path: Path, capsys):
     assert told[0].endswith(": there cannot be such points of 'odd_vector'")
     said = repr(lesson.review("01_vector_add", tmp_path / "b0"))
     assert said.splitlines()[0].endswith("nothing checked yet.") and said.endswith(told[0])
+
+
+@pytest.mark.parametrize("gpu", ["nvidia/h200", "nvidia/a100"])
+def test_a_guess_is_judged_by_the_gpu_of_its_lab(tmp_path: Path, monkeypatch, gpu: str):
+    """What the lab said is what the review says, on whatever GPU one looks."""
+    monkeypatch.chdir(tmp_path)
+    question = LESSONS["08_why_is_it_slow"]["blocks_time"]
+    assert isinstance(question, Guess)
+    sch = wb.Schedule(matmul(1024))
+    lesson.in_shared(sch, (4, 4), (16, 16), 8)
+    decides = sch.node
+    sch.goto(0)
+    lab = wb.lab(
+        sch, question=question, target=gpu, autosave=tmp_path / "my-work/08_why_is_it_slow.json"
+    )
+    found = weighed(decides.func, question.cost, gpu)
+    assert found is not None
+    send(lab, do="guess", name=question.name, number=f"{found.number:.4g}")
+    lab.at = decides.id
+    send(lab, do="model")
+    assert lab.session.page["guess"]["told"][0].startswith("✓ Close")
+    (answer,) = lesson.review("08_why_is_it_slow").answers
+    assert answer.right and answer.answer.endswith("µs") == (gpu == "nvidia/h200")
 
 
 def test_there_must_be_a_folder(tmp_path: Path, capsys):

@@ -230,7 +230,7 @@ def _histories(file: Path) -> Iterator[Mapping[str, Any]]:
 
 def _judged(question: Question, answer: str, schedule: Schedule) -> tuple[bool | None, str]:
     """Whether it is right, and what is; None and "" where no program has decided it."""
-    asked = question.along(schedule.history)
+    asked = question.as_answered(answer).along(schedule.history)
     verdicts = (asked.judge(node.func) for node in schedule.history if asked.settled_by(node.func))
     verdict = next(verdicts, None)
     return (None, "") if verdict is None else (asked.is_right(answer, verdict), verdict.truth)

@@ -30,6 +30,7 @@ UNITS = {
 """What can be guessed, and in what it is told."""
 MOST = 1e15
 NONE = "none"  # the true answer where there is no number
+ON = " on "  # between a time and the GPU that it was guessed for, if that is not the usual one
 
 Decides = Callable[[PrimFunc], PrimFunc | None]
 """The program whose cost is asked for, where a program is that, or was made from it."""
@@ -138,19 +139,24 @@ class Guess(Question):
         said = {"todo": self.todo, "why": self.why}
         return guess(self.name, self.text, self.cost, decides, covers, begun, gpu, **said)
 
+    def as_answered(self, answer: str) -> Guess:
+        _, _, gpu = answer.partition(ON)
+        return self._with(self.decides, self.covers, self.begun, gpu or draw.GPU)
+
     def number(self, answer: str) -> float | None:
-        return number_in(answer, self.cost)
+        return number_in(answer.partition(ON)[0], self.cost)
 
     def read(self, text: str) -> str:
         """The answer that was typed, as it is kept. Raises Fail for what is no number above 0."""
-        number = self.number(text)
+        number = number_in(text, self.cost)
         if number is None:
             unit = UNITS[self.cost]
             raise Fail(
                 f"Can't take {text[:40]!r} as a guess: that is no number of {unit} above 0",
                 hint="type one, such as 60",
             )
-        return amount_text(number, self.cost)
+        usual = self.cost != MODEL or self.gpu == draw.GPU
+        return amount_text(number, self.cost) + ("" if usual else f"{ON}{self.gpu}")
 
     def told(self, answer: str, verdict: Verdict) -> tuple[str, str]:
         """The outcome, and what there is to say of the guess: by how much it is off."""
@@ -160,7 +166,7 @@ class Guess(Question):
         finds = "the model says" if self.cost == MODEL else "counted are"
         if said is None:
             return f"{finds[:1].upper()}{finds[1:]} {verdict.truth}.", ""
-        both = f"You said {answer}; {finds} {verdict.truth}"
+        both = f"You said {answer.partition(ON)[0]}; {finds} {verdict.truth}"
         if self.is_right(answer, verdict):
             head = "✓ Close: within a factor of 1.25." if self.cost == MODEL else "✓ Exactly."
             return head, f"{both}."

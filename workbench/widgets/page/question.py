@@ -71,6 +71,10 @@ class Question:
         """Whether the program decides it."""
         return self.judge(func) is not None
 
+    def as_answered(self, answer: str) -> Question:
+        """The question to which a kept answer was given."""
+        return self
+
     def along(self, history: History) -> Question:
         """The question, judged where the path to a program of `history` first decides it.
 
