@@ -454,8 +454,7 @@ def _planes(tile: Tile) -> int | None:
     moves = {(touch.moves or ((),) * len(touch.region))[:-2] for touch in tile.touches}
     if not known or len(moves) != 1:  # what moves apart may be in as many planes, or in more
         return None
-    regions = (region for touch in tile.touches for region in touch.pieces or (touch.region,))
-    boxes = {region[:-2] for region in regions}
+    boxes = {r[:-2] for touch in tile.touches for r in touch.pieces or (touch.region,)}
     some = prod(n for _, n, _ in boxes.pop()) if len(boxes) == 1 else _covered(over, boxes)
     return some if some is not None and some < prod(over) else None
 
