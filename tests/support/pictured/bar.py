@@ -164,7 +164,15 @@ class TextLog:
         return Span(whole, whole, by) if self.is_plain else Span(low, whole)
 
     def least(self, scope: str, unit: int, writes: bool = False) -> float:
-        """How many units of so many bytes each warp needs of what it surely loads, or stores.
+        """How many units of so many bytes each warp needs of what it surely loads, or stores."""
+        return float(sum(map(len, self.touched(scope, unit, writes))))
+
+    def least_loads(self, scope: str) -> float:
+        """How often each warp loads, at least: once for 16 bytes of each of its lanes."""
+        return float(sum(-(-len(own) // (LINE * 4)) for own in self.touched(scope, 1)))
+
+    def touched(self, scope: str, unit: int, writes: bool = False) -> Iterable[set[int]]:
+        """Of each warp and buffer, the units of so many bytes that it surely loads, or stores.
 
         What a statement adds to may be in a register, and so may what is stored and loaded.
         """
@@ -179,7 +187,7 @@ class TextLog:
                 for start in lanes.values():
                     span = range(start // unit, (start + width(node) - 1) // unit + 1)
                     bytes_of[block, warp, node.buffer.name].update(span)
-        return float(sum(map(len, bytes_of.values())))
+        return bytes_of.values()
 
     @cached_property
     def arithmetic(self) -> Mapping[Ask, float]:
@@ -198,7 +206,7 @@ class TextLog:
     @property
     def issue(self) -> Span:
         computed = sum(self.arithmetic.values())
-        low = computed + self.least("global", LINE * 4) + self.least("shared", LINE * 4)
+        low = computed + self.least_loads("global") + self.least_loads("shared")
         found = self.span(("global", "shared", "local"), _one, low - computed)
         if found.by is None:
             return Span(low, found.high + computed)

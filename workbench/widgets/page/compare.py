@@ -172,9 +172,10 @@ def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
 
 
 def _less(before: float, after: float) -> str:
-    """How much more or less, in as many places as the longer of both is told in."""
+    """How much more or less, of the numbers as they are told, in the places of the longer."""
     places = len(in_digits(max(before, after)).partition(".")[2])
-    return f"{after - before:+,.{places}f}"
+    first, then = (float(in_digits(number).replace(",", "")) for number in (before, after))
+    return f"{then - first:+,.{places}f}"
 
 
 def _change(before: int | str, after: int | str) -> str:
