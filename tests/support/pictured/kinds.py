@@ -338,6 +338,7 @@ KINDS = frozenset(
     warps of a cell
     warps of a group
     warps of a row
+    warps of a stretch
     warps that do nothing
     wavefronts in captions
     wavefronts in tables
