@@ -112,12 +112,12 @@ class Plain:
         self.faults.append(error.stack or str(error))
 
     def clear(self) -> None:
-        """As it was at first: no labs, no faults, and the mouse, the size and the theme, too."""
+        """As it was at first: no labs, no faults, and the mouse, the size and the media, too."""
         self.page.goto("about:blank")
         self.page.mouse.move(-1, -1)
         self.page.set_viewport_size(SIZE)
         self.page.context.clear_permissions()
-        self.dark(False)
+        self.page.emulate_media(color_scheme="light", media="screen", reduced_motion="reduce")
         for made in (self.labs, self.sent, self.faults):
             made.clear()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeGuard
@@ -72,6 +73,8 @@ COMES_APART = """(times) => {
   }
   return { words: inner.length, found };
 }"""
+FRAMES = """() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
 # Whether shapes of a picture have begun to move, and what is drawn is as it stays.
 MOVES = "() => window.begun.some(([, , shape]) => shape.closest('.wb-strips, .wb-leaving'))"
 
@@ -110,11 +113,15 @@ def moved(plain: Plain, lab: Lab, step: Moves) -> Locator:
     root = plain.open([lab]).locator(".wb-lab")
     plain.page.set_viewport_size(SIZES[step.size])
     plain.page.emulate_media(reduced_motion="no-preference")
-    chip(root, step.start).click()
-    expect(chip(root, step.start)).to_have_attribute("aria-current", "step")
-    root.locator(".wb-machine").get_by_role("tab", name=step.pane).first.click()
-    expect(root.locator(".wb-machine .wb-strips").first).to_be_visible()
-    plain.page.keyboard.press("Shift")  # what moves now is at its end
+    drawn = root.locator(".wb-machine .wb-strips").first
+    for number in (step.end, step.start):  # both pictures are there, none is waited for
+        chip(root, number).click()
+        expect(chip(root, number)).to_have_attribute("aria-current", "step")
+        root.locator(".wb-machine").get_by_role("tab", name=step.pane).first.click()
+        expect(drawn).to_have_attribute("aria-label", re.compile(f"^{step.pane}"))
+    plain.page.evaluate(FRAMES)  # what is drawn begins to move
+    plain.page.keyboard.press("Shift")  # and is at its end
+    expect(root.locator(".wb-leaving")).to_have_count(0)
     plain.page.evaluate(HOLD)
     chip(root, step.end).click()
     plain.page.wait_for_function(MOVES)

@@ -77,6 +77,11 @@ def amount_text(number: float, cost: str) -> str:
     return us_text(number) if cost == MODEL else f"{round(number):,} {UNITS[cost]}"
 
 
+def told_answer(answer: str | None) -> str:
+    """A kept answer as it is told in its lab, whose GPU is known there."""
+    return (answer or "").partition(ON)[0]
+
+
 def number_in(text: str, cost: str) -> float | None:
     """The number that a text has, with or without its unit; None for what is none above 0."""
     unit = "(?:µs|us)" if cost == MODEL else UNITS[cost]
@@ -144,7 +149,7 @@ class Guess(Question):
         return self._with(self.decides, self.covers, self.begun, gpu or draw.GPU)
 
     def number(self, answer: str) -> float | None:
-        return number_in(answer.partition(ON)[0], self.cost)
+        return number_in(told_answer(answer), self.cost)
 
     def read(self, text: str) -> str:
         """The answer that was typed, as it is kept. Raises Fail for what is no number above 0."""
@@ -166,7 +171,7 @@ class Guess(Question):
         finds = "the model says" if self.cost == MODEL else "counted are"
         if said is None:
             return f"{finds[:1].upper()}{finds[1:]} {verdict.truth}.", ""
-        both = f"You said {answer.partition(ON)[0]}; {finds} {verdict.truth}"
+        both = f"You said {told_answer(answer)}; {finds} {verdict.truth}"
         if self.is_right(answer, verdict):
             head = "✓ Close: within a factor of 1.25." if self.cost == MODEL else "✓ Exactly."
             return head, f"{both}."
@@ -264,7 +269,7 @@ def shown_guess(asked: Guess, answer: str | None, func: PrimFunc) -> dict[str, A
         "open": is_open,
         "start": None,
         "was": "",
-        "answer": "" if is_open else answer,
+        "answer": "" if is_open else told_answer(answer),
         "told": None,
         "why": "",
     }
