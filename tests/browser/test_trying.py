@@ -238,6 +238,7 @@ def test_escape_puts_back_what_is_not_drawn_yet(plain: Plain, sch: wb.Schedule) 
     lab.evaluate(QUIET)
     head, text = lab.locator(".wb-would-head"), lab.locator(".wb-program .wb-listing")
     held = number(lab, "i_2")
+    held.scroll_into_view_if_needed()  # which waits until it is drawn
     at = held.bounding_box()
     assert at
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2

@@ -277,16 +277,19 @@ class _Who:
         titles = {s.of.title for s in shapes_of(self.picture) if s.of.cells and s.of.title}
         return sum(title.startswith(("thread", "warp")) for title in titles)
 
+    @property
+    def first_block(self) -> Cell:
+        return min(self.groups_there("block"), key=lambda b: b[::-1])
+
     def inside(self) -> set[Cell]:
         """The threads of the first block that are told apart."""
-        first = min(self.groups_there("block"), key=lambda b: b[::-1])
-        return self.told_apart("thread", first)
+        return self.told_apart("thread", self.first_block)
 
     def rest_inside(self, count: str) -> None:
         every = self.inside()
         if self.drawn_inside() > len(every):  # all are there, also those that have the same cells
-            first = min(self.groups_there("block"), key=lambda b: b[::-1])
-            every = {e.thread for own in self.by_cell.values() for e in own if e.block == first}
+            block = self.first_block
+            every = {e.thread for own in self.by_cell.values() for e in own if e.block == block}
         self.tally.same("groups that are not drawn", int(count.replace(",", "")),
                         len(every) - self.drawn_inside(), "inside")  # fmt: skip
 
